@@ -1,0 +1,1 @@
+"""mcpdesk: a durable host for Model Context Protocol operations that need people."""

@@ -1,0 +1,94 @@
+"""The kinds of event, the fields each may carry, and the sentence a timeline shows for it.
+
+This is the allow-list of the log: a field that is not named here cannot be written. Fields hold
+ids, names of tools and servers, states, counts, durations, error codes; never arguments, answers,
+messages, `requestState`, credentials, or a task id in clear (`task` is a short hash).
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of event: a sentence with {field} places, and the fields it may carry."""
+
+    sentence: str
+    fields: frozenset[str] = frozenset()
+
+
+def _kind(sentence: str, *fields: str) -> Kind:
+    return Kind(sentence, frozenset(fields))
+
+
+KINDS: dict[str, Kind] = {
+    # operations
+    "operation.started": _kind("{actor} started {tool} on {server}", "tool", "server"),
+    "operation.adopted": _kind(
+        "{actor} put task {task} of {tool} on {server} under the desk's care",
+        "tool",
+        "server",
+        "task",
+    ),
+    "operation.moved": _kind("{before} → {after}: {reason}", "before", "after", "reason", "code"),
+    "operation.cancel_requested": _kind("{actor} asked to cancel"),
+    "operation.cancel_sent": _kind("The server was asked to cancel", "code"),
+    "operation.check_requested": _kind("{actor} asked for a check now"),
+    "operation.reconciled": _kind("{actor} decided: {choice}", "choice"),
+    # requests on the wire
+    "call.sent": _kind(
+        "Call {attempt} sent (request {request_id}, round {round})",
+        "attempt",
+        "request_id",
+        "round",
+    ),
+    "call.not_sent": _kind("Call {attempt} did not leave: {reason}", "attempt", "reason"),
+    "call.answered": _kind(
+        "Call {attempt} answered: {outcome}", "attempt", "outcome", "code", "duration_ms"
+    ),
+    "call.late": _kind(
+        "An answer to call {attempt} came after the operation had ended: {outcome}",
+        "attempt",
+        "outcome",
+    ),
+    # the remote task
+    "task.created": _kind("The server made task {task}", "task", "status"),
+    "task.changed": _kind(
+        "The server says {status} (after {polls} checks)", "status", "polls", "task"
+    ),
+    "task.late": _kind("The task answered {status} after the operation had ended", "status"),
+    "task.missing": _kind("The server does not know the task ({count})", "count", "code"),
+    "task.note": _kind("Noted: {note}", "note"),
+    # questions and their answers
+    "question.opened": _kind("The server asks ({mode}, round {round})", "question", "mode", "round"),
+    "question.closed": _kind("The question closed: {reason}", "question", "reason"),
+    "question.undeclared": _kind(
+        "The server asks for {method}, which this desk does not offer", "question", "method"
+    ),
+    "answer.saved": _kind("{actor} answered: {action}", "question", "action"),
+    "answer.sent": _kind("The answer was sent", "question", "count"),
+    "answer.acknowledged": _kind("The server acknowledged the answer", "question"),
+    "answer.observed": _kind("The server took the answer", "question"),
+    "answer.ignored": _kind(
+        "The server keeps asking: it may have dropped the answer", "question", "count"
+    ),
+    # approvals
+    "approval.opened": _kind("Put to {audience}", "audience"),
+    "approval.voted": _kind("{actor} said {choice}", "choice"),
+    "approval.decided": _kind("Decided: {choice}", "choice"),
+    "approval.closed": _kind("The item closed: {reason}", "reason"),
+    "approval.snoozed": _kind("{actor} put it aside for now"),
+    # servers
+    "server.added": _kind("{actor} added server {server}", "server"),
+    "server.changed": _kind("{actor} changed {server}: {fields}", "server", "fields"),
+    "server.tested": _kind("{server} was tested: {outcome}", "server", "outcome", "code"),
+    "server.throttled": _kind("{server} asked to slow down for {seconds} s", "server", "seconds"),
+    "server.unreachable": _kind("{server} cannot be reached: {reason}", "server", "reason"),
+    "server.reachable": _kind("{server} can be reached again", "server"),
+    # people
+    "member.added": _kind("{actor} added {person} as {role}", "person", "role"),
+    "member.role_changed": _kind(
+        "{actor} changed {person} from {before} to {after}", "person", "before", "after"
+    ),
+    "member.removed": _kind("{actor} removed {person} from the team", "person"),
+    "user.deactivated": _kind("{actor} deactivated {person}", "person"),
+}

@@ -1,0 +1,23 @@
+"""The Celery application: carries wake-ups, never the truth (docs/architecture.md)."""
+
+import os
+from pathlib import Path
+
+from celery import Celery
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mcpdesk.settings")
+
+app = Celery("mcpdesk")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks()
+
+
+def make_broker_folders() -> None:
+    """The filesystem broker expects its folders to exist."""
+    options = app.conf.broker_transport_options or {}
+    for name in ("data_folder_in", "control_folder"):
+        if name in options:
+            Path(options[name]).mkdir(parents=True, exist_ok=True)
+
+
+app.on_after_configure.connect(lambda **_: make_broker_folders(), weak=False)

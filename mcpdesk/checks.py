@@ -1,0 +1,92 @@
+"""Configuration is checked at start: each finding has an id, a sentence, and a way out."""
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+from cryptography.fernet import Fernet
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Warning, register
+from django.http.request import validate_host
+
+_LOCAL_HOSTS = {"127.0.0.1", "localhost", "::1"}
+
+
+@register("mcpdesk")
+def configuration(**_: Any) -> list[CheckMessage]:
+    """All findings about the settings; nothing here needs the database."""
+    return [*_secret_key(), *_encryption_keys(), *_addresses(), *_debug()]
+
+
+def _secret_key() -> Iterator[CheckMessage]:
+    if not settings.SECRET_KEY_IS_SET:
+        yield Error(
+            "MCPDESK_SECRET_KEY is not set.",
+            hint="Set it to 50 or more random characters, the same on every machine. "
+            "`./desk up` with the embedded database makes one by itself.",
+            id="mcpdesk.E001",
+        )
+    elif len(settings.SECRET_KEY) < 50:
+        yield Error(
+            "MCPDESK_SECRET_KEY is shorter than 50 characters.",
+            hint="Set it to 50 or more random characters.",
+            id="mcpdesk.E002",
+        )
+
+
+def _encryption_keys() -> Iterator[CheckMessage]:
+    if not settings.ENCRYPTION_KEYS:
+        yield Error(
+            "MCPDESK_ENCRYPTION_KEYS is not set: nothing could be stored.",
+            hint="Set it to one or more Fernet keys (32 random bytes, URL-safe base64), "
+            "separated by commas. The first encrypts, all decrypt.",
+            id="mcpdesk.E003",
+        )
+    for position, key in enumerate(settings.ENCRYPTION_KEYS, start=1):
+        try:
+            Fernet(key)
+        except ValueError:
+            yield Error(
+                f"Key {position} of MCPDESK_ENCRYPTION_KEYS is not a Fernet key.",
+                hint="A Fernet key is 32 random bytes in URL-safe base64 (44 characters).",
+                id="mcpdesk.E004",
+            )
+
+
+def _addresses() -> Iterator[CheckMessage]:
+    parts = urlsplit(settings.PUBLIC_URL)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        yield Error(
+            f"MCPDESK_URL is not an address: {settings.PUBLIC_URL}",
+            hint="Set it to the address people open, such as https://desk.example.org.",
+            id="mcpdesk.E005",
+        )
+        return
+    if parts.hostname not in _LOCAL_HOSTS and parts.scheme != "https":
+        yield Warning(
+            "MCPDESK_URL is public and not https: sign-ins would travel in clear.",
+            hint="Put a TLS proxy in front, and set MCPDESK_URL to the https address.",
+            id="mcpdesk.W006",
+        )
+    if not validate_host(parts.hostname, settings.ALLOWED_HOSTS):
+        yield Error(
+            f"MCPDESK_HOSTS does not hold {parts.hostname}, the host of MCPDESK_URL.",
+            hint=f"Set MCPDESK_HOSTS={parts.hostname} (several: separated by commas).",
+            id="mcpdesk.E007",
+        )
+
+
+def _debug() -> Iterator[CheckMessage]:
+    host = urlsplit(settings.PUBLIC_URL).hostname
+    if settings.DEBUG and host not in _LOCAL_HOSTS:
+        yield Error(
+            "MCPDESK_DEBUG is on and MCPDESK_URL is public: error pages would show secrets.",
+            hint="Unset MCPDESK_DEBUG.",
+            id="mcpdesk.E008",
+        )
+    if settings.DEMO and host not in _LOCAL_HOSTS:
+        yield Error(
+            "MCPDESK_DEMO is on and MCPDESK_URL is public: the demo's passwords are known.",
+            hint="Unset MCPDESK_DEMO and start with `./desk up`.",
+            id="mcpdesk.E009",
+        )

@@ -1,0 +1,288 @@
+"""Settings, all from the environment (docs/configuration.md has the table).
+
+What is missing falls back to the embedded default (mcpdesk.embedded): one data folder, one
+PostgreSQL, nothing else to install. What is wrong is refused by mcpdesk/checks.py with a way out.
+"""
+
+from pathlib import Path
+
+import environ
+from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+
+from mcpdesk.embedded import locations
+
+env = environ.Env()
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+DATA_DIR = locations.data_dir()
+
+DEBUG = env.bool("MCPDESK_DEBUG", default=False)
+DEMO = env.bool("MCPDESK_DEMO", default=False)
+EMBEDDED = "DATABASE_URL" not in env
+
+
+def _secret(variable: str, file_name: str) -> str:
+    """A secret from the environment or, with the embedded default only, from the data folder."""
+    file = locations.secrets_dir(DATA_DIR) / file_name
+    if variable not in env and EMBEDDED and file.exists():
+        return file.read_text().strip()
+    return str(env.str(variable, default=""))
+
+
+# An empty key stays empty here, so that checks.py can say what to do about it.
+SECRET_KEY = _secret("MCPDESK_SECRET_KEY", "secret_key") or "unset-" + "0" * 50
+SECRET_KEY_IS_SET = not SECRET_KEY.startswith("unset-")
+# Fernet keys: the first encrypts, all decrypt
+ENCRYPTION_KEYS = [
+    key.strip()
+    for key in _secret("MCPDESK_ENCRYPTION_KEYS", "encryption_keys").replace("\n", ",").split(",")
+    if key.strip()
+]
+
+# The address people use, for links, cookies and host checks
+PUBLIC_URL = env.str("MCPDESK_URL", default="http://127.0.0.1:8642").rstrip("/")
+BEHIND_TLS = PUBLIC_URL.startswith("https://")
+ALLOWED_HOSTS = env.list("MCPDESK_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
+CSRF_TRUSTED_ORIGINS = [PUBLIC_URL] if BEHIND_TLS else []
+
+INSTALLED_APPS = [
+    # our `test` command runs the whole suite, so it comes before Django's
+    "mcpdesk.embedded",
+    "mcpdesk",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django.contrib.humanize",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.socialaccount",
+    "channels",
+    "csp",
+    "django_htmx",
+    "django_filters",
+    "django_structlog",
+    "pgtrigger",
+    "template_partials",
+    "mcpdesk.accounts",
+    "mcpdesk.audit",
+    "tasks_monitor",
+    "approvals",
+    "mcpdesk.web",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_structlog.middlewares.RequestMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "mcpdesk.web.middleware.MemberMiddleware",
+]
+
+ROOT_URLCONF = "mcpdesk.urls"
+ASGI_APPLICATION = "mcpdesk.asgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "mcpdesk.web.context.shell",
+            ],
+        },
+    },
+]
+
+# --- database -----------------------------------------------------------------------------------
+DATABASES = {
+    "default": env.db_url_config(
+        env.str("DATABASE_URL", default=locations.database_url(DATA_DIR))
+    )
+}
+if DATABASES["default"]["ENGINE"] != "django.db.backends.postgresql":
+    raise ImproperlyConfigured(
+        "DATABASE_URL must name a PostgreSQL database (postgresql://user@host/name): "
+        "claims, leases and the log stand on it."
+    )
+DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {
+    "min_size": 1,
+    "max_size": env.int("MCPDESK_DB_POOL", default=16),
+    "timeout": 15,
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# --- doorbell and live updates --------------------------------------------------------------------
+REDIS_URL = env.str("REDIS_URL", default="")
+_BROKER_DIR = locations.broker_dir(DATA_DIR)
+
+CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", default=REDIS_URL or "filesystem://")
+CELERY_BROKER_TRANSPORT_OPTIONS = (
+    {
+        "data_folder_in": str(_BROKER_DIR / "queue"),
+        "data_folder_out": str(_BROKER_DIR / "queue"),
+        "control_folder": str(_BROKER_DIR / "control"),
+        "polling_interval": 0.05,
+    }
+    if CELERY_BROKER_URL == "filesystem://"
+    else {}
+)
+# The rows are the queue: a wake-up that is lost costs nothing, so none is kept or retried.
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = False
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_TASK_PUBLISH_RETRY = False
+CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
+CELERY_WORKER_SEND_TASK_EVENTS = False
+
+CHANNEL_LAYERS = {
+    "default": (
+        {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": {"hosts": [REDIS_URL]}}
+        if REDIS_URL
+        else {
+            "BACKEND": "channels_postgres.core.PostgresChannelLayer",
+            # the layer makes its own connections and knows nothing of Django's pool
+            "CONFIG": {
+                **DATABASES["default"],
+                "TIME_ZONE": None,
+                "CONN_MAX_AGE": 0,
+                "AUTOCOMMIT": True,
+                "OPTIONS": {},
+            },
+        }
+    )
+}
+if not REDIS_URL:
+    INSTALLED_APPS.insert(INSTALLED_APPS.index("channels") + 1, "channels_postgres")
+    DATABASES["channels_postgres"] = {
+        **DATABASES["default"],
+        "OPTIONS": {},
+        "TEST": {"MIRROR": "default"},
+    }
+
+# --- the engine -----------------------------------------------------------------------------------
+ENGINE = {
+    # one worker process holds at most this many claims at a time
+    "CLAIMS": env.int("MCPDESK_CLAIMS", default=64),
+    # a lease outlives the request it covers by this much (s); then others may take the row
+    "LEASE_MARGIN_S": env.float("MCPDESK_LEASE_MARGIN_S", default=15.0),
+    "POLL_TIMEOUT_S": env.float("MCPDESK_POLL_TIMEOUT_S", default=30.0),
+    "MAX_POLLS": env.int("MCPDESK_MAX_POLLS", default=100_000),
+    "MAX_AGE_DAYS": env.int("MCPDESK_MAX_AGE_DAYS", default=30),
+    # a drain hands the Celery slot back after this long (s); the clock rings again
+    "DRAIN_S": env.float("MCPDESK_DRAIN_S", default=30.0),
+}
+# how often the clock looks for work nobody rang for (s)
+SWEEP_INTERVAL_S = env.float("MCPDESK_SWEEP_INTERVAL_S", default=0.25)
+# private and loopback addresses may be called only where an admin said so, and this allows it
+ALLOW_PRIVATE_SERVERS = env.bool("MCPDESK_ALLOW_PRIVATE_SERVERS", default=EMBEDDED)
+
+# --- people -----------------------------------------------------------------------------------------
+AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "/inbox/"
+ACCOUNT_ADAPTER = "mcpdesk.accounts.adapter.AccountAdapter"
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_SESSION_REMEMBER = True
+ACCOUNT_LOGOUT_ON_GET = False
+ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if BEHIND_TLS else "http"
+EMAIL_CONFIG = env.email_url("EMAIL_URL", default="consolemail://")
+vars().update(EMAIL_CONFIG)
+
+# --- web --------------------------------------------------------------------------------------------
+STATIC_URL = "/static/"
+STATIC_ROOT = BASE_DIR / "staticfiles"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.InMemoryStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+# without a collected copy (tests, development) files are served where they lie
+WHITENOISE_USE_FINDERS = True
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = False
+
+SESSION_COOKIE_AGE = 14 * 24 * 3600
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = BEHIND_TLS
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+SECURE_PROXY_SSL_HEADER = (
+    ("HTTP_X_FORWARDED_PROTO", "https") if env.bool("MCPDESK_BEHIND_PROXY", default=False) else None
+)
+SECURE_HSTS_SECONDS = 31_536_000 if BEHIND_TLS else 0
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 2_000
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "media-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+        "manifest-src": [SELF],
+    }
+}
+
+# --- logs: ids and states, never payloads -----------------------------------------------------------
+LOG_LEVEL = env.str("MCPDESK_LOG_LEVEL", default="INFO")
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "lines": {"()": "mcpdesk.logs.formatter"},
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines"}},
+    "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
+    "loggers": {
+        # request lines carry URLs; the structured request log replaces them
+        "uvicorn.access": {"level": "WARNING"},
+        "httpx": {"level": "WARNING"},
+        "celery.app.trace": {"level": "WARNING"},
+        "celery.worker.strategy": {"level": "WARNING"},
+        "django_structlog": {"level": "WARNING"},
+    },
+}

@@ -1,0 +1,15 @@
+"""Puts the signed-in person's membership on each request."""
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+
+
+class MemberMiddleware:
+    """Placeholder until the shell lands."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)

@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class TasksMonitorConfig(AppConfig):
+    name = "tasks_monitor"
+    verbose_name = "Operations"

@@ -1,0 +1,398 @@
+"""What the engine keeps: servers and their tools, operations, attempts, questions, deliveries.
+
+PostgreSQL holds the invariants; each constraint and index names the rule or query it serves.
+Payloads (arguments, results, questions, answers, `requestState`, credentials, task ids) are
+encrypted, and stand beside the narrow rows that every poll touches.
+"""
+
+import hashlib
+import uuid
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+
+from mcpdesk.accounts.models import Team
+from mcpdesk.encryption import EncryptedJSONField
+from tasks_monitor.states import State
+
+
+class Era(models.TextChoices):
+    """Which generation of the protocol a server speaks (basic/versioning)."""
+
+    UNTESTED = "", "Not tested yet"
+    MODERN = "modern", "Modern (2026-07-28 or later)"
+    LEGACY = "legacy", "Legacy (initialize handshake)"
+
+
+class AuthKind(models.TextChoices):
+    NONE = "none", "None"
+    BEARER = "bearer", "Bearer token"
+    HEADERS = "headers", "Custom headers"
+
+
+class Answerers(models.TextChoices):
+    """Whom a server's questions are put to."""
+
+    REQUESTER = "requester", "Whoever starts the operation"
+    APPROVERS = "approvers", "The team's approvers"
+
+
+class Server(models.Model):
+    """One MCP endpoint *and the identity we use on it*: a task id means nothing without it."""
+
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="servers")
+    name = models.SlugField(max_length=40)
+    url = models.CharField(max_length=2000)
+    identity = models.CharField(max_length=80, blank=True, help_text="Who we are on this server.")
+    auth_kind = models.CharField(max_length=8, choices=AuthKind.choices, default=AuthKind.NONE)
+    # {"headers": [[name, value], ...]}; never shown again, replaced as a whole
+    credential = EncryptedJSONField(null=True)
+    allow_private = models.BooleanField(default=False)
+    questions_to = models.CharField(
+        max_length=16, choices=Answerers.choices, default=Answerers.REQUESTER
+    )
+    paused = models.BooleanField(default=False)
+    created_at = models.DateTimeField()
+
+    # limits
+    max_in_flight = models.PositiveSmallIntegerField(default=8)
+    call_timeout_s = models.PositiveIntegerField(default=60)
+
+    # what the last test found
+    era = models.CharField(max_length=8, choices=Era.choices, default=Era.UNTESTED, blank=True)
+    protocol_version = models.CharField(max_length=32, blank=True)
+    # {"serverInfo", "capabilities", "instructions", "supportedVersions"}
+    discovery = EncryptedJSONField(null=True)
+    tested_at = models.DateTimeField(null=True)
+    test_problem = models.TextField(blank=True)
+    tools_fetched_at = models.DateTimeField(null=True)
+    tools_fresh_until = models.DateTimeField(null=True)
+
+    # health, as the engine meets it
+    not_before = models.DateTimeField(null=True, help_text="Nothing is sent earlier (UTC).")
+    not_before_reason = models.CharField(max_length=16, blank=True)
+    unreachable_since = models.DateTimeField(null=True)
+    failures = models.PositiveIntegerField(default=0)
+    last_ok_at = models.DateTimeField(null=True)
+    last_problem = models.CharField(max_length=500, blank=True)
+    clock_skew_ms = models.BigIntegerField(default=0)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["team", "name"], name="server_name_per_team"),
+            # engine.claim: a server with no slot would never be claimed, silently
+            models.CheckConstraint(condition=Q(max_in_flight__gte=1), name="server_has_a_slot"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Tool(models.Model):
+    """One tool as the server described it when its list was last read."""
+
+    server = models.ForeignKey(Server, on_delete=models.CASCADE, related_name="tools")
+    name = models.CharField(max_length=256)
+    definition = EncryptedJSONField()
+    # why the tool is left out (InvalidToolHeader and such); empty: it can be called
+    problem = models.CharField(max_length=500, blank=True)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(fields=["server", "name"], name="tool_name_per_server")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Operation(models.Model):
+    """One logical tool call, from request to outcome, however many JSON-RPC requests it takes."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="operations")
+    server = models.ForeignKey(Server, on_delete=models.PROTECT, related_name="operations")
+    tool_name = models.CharField(max_length=256)
+    state = models.CharField(max_length=20, choices=State.choices)
+    is_error = models.BooleanField(default=False, help_text="The tool itself reported an error.")
+    adopted = models.BooleanField(default=False)
+
+    started_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    reason = models.CharField(max_length=500, blank=True)
+    idempotency_key = models.CharField(max_length=200, null=True)
+    questions_to = models.CharField(max_length=16, choices=Answerers.choices)
+    created_at = models.DateTimeField()
+    updated_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True)
+    deadline_at = models.DateTimeField(null=True, help_text="Ours; the server's is expires_at.")
+    # why it ended or waits for an operator, in our words
+    explanation = models.CharField(max_length=500, blank=True)
+    error_code = models.BigIntegerField(null=True)
+
+    cancel_requested_at = models.DateTimeField(null=True)
+    cancel_requested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    cancel_sent_at = models.DateTimeField(null=True)
+
+    # the queue: when the engine looks at this row next (null: nothing to do), and who holds it
+    due_at = models.DateTimeField(null=True)
+    lease_token = models.UUIDField(null=True)
+    leased_until = models.DateTimeField(null=True)
+    # something other than a plain poll is to be done or watched: an answer, a cancellation, a key
+    attention = models.BooleanField(default=False)
+
+    # the call
+    attempts_made = models.PositiveIntegerField(default=0)
+    round = models.PositiveIntegerField(default=0, help_text="MRTR rounds answered or repeated.")
+    repeatable = models.BooleanField(
+        default=False, help_text="May be sent again after an unknown outcome."
+    )
+
+    # the remote task
+    task_id = EncryptedJSONField(null=True)
+    task_hash = models.CharField(max_length=64, blank=True)
+    task_created_at = models.DateTimeField(null=True)
+    ttl_ms = models.BigIntegerField(null=True, help_text="Null: unlimited.")
+    expires_at = models.DateTimeField(null=True)
+    poll_interval_ms = models.BigIntegerField(null=True, help_text="As asked; null: not said.")
+    poll_not_before = models.DateTimeField(null=True)
+    polls = models.PositiveIntegerField(default=0)
+    unchanged_polls = models.PositiveIntegerField(default=0)
+    failed_polls = models.PositiveIntegerField(default=0)
+    missing_polls = models.PositiveIntegerField(default=0)
+    # polls in a row that said input_required and asked nothing new
+    idle_input_polls = models.PositiveIntegerField(default=0)
+    idle_input_since = models.DateTimeField(null=True)
+    last_polled_at = models.DateTimeField(null=True)
+    last_changed_at = models.DateTimeField(null=True)
+    snapshot_digest = models.BinaryField(null=True, max_length=32)
+
+    class Meta:
+        constraints = [
+            # engine.start: the same key returns the same operation
+            models.UniqueConstraint(
+                fields=["team", "idempotency_key"],
+                condition=Q(idempotency_key__isnull=False),
+                name="operation_once_per_key",
+            ),
+            # engine.adopt: one desk follows a handle once
+            models.UniqueConstraint(
+                fields=["server", "task_hash"],
+                condition=Q(adopted=True),
+                name="operation_adopts_a_task_once",
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=State.values), name="operation_state_is_known"
+            ),
+            # terminal is final: nothing is due on a finished operation
+            models.CheckConstraint(
+                condition=Q(finished_at__isnull=True) | Q(due_at__isnull=True),
+                name="operation_finished_is_not_due",
+            ),
+            models.CheckConstraint(
+                condition=Q(lease_token__isnull=True, leased_until__isnull=True)
+                | Q(lease_token__isnull=False, leased_until__isnull=False),
+                name="operation_lease_is_whole",
+            ),
+        ]
+        indexes = [
+            # engine.claim: what is due, oldest first, per server
+            models.Index(
+                fields=["server", "due_at"],
+                condition=Q(due_at__isnull=False),
+                name="operation_due",
+            ),
+            # engine.claim: requests in flight per server; engine.sweep: leases that ended
+            models.Index(
+                fields=["server", "leased_until"],
+                condition=Q(leased_until__isnull=False),
+                name="operation_leased",
+            ),
+            # selectors.operations: the team's list, newest first, by state
+            models.Index(fields=["team", "-created_at", "id"], name="operation_by_team"),
+            models.Index(fields=["team", "state", "-created_at"], name="operation_by_state"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.tool_name} ({self.get_state_display()})"
+
+    @property
+    def has_task(self) -> bool:
+        return bool(self.task_hash)
+
+    @property
+    def task_label(self) -> str:
+        """A short hash that names the task in logs and pages; the id itself can be a secret."""
+        return self.task_hash[:12]
+
+
+def hash_task_id(task_id: str) -> str:
+    """SHA-256 (hex) of a task id, for look-up without keeping the id in clear."""
+    return hashlib.sha256(task_id.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Payload(models.Model):
+    """What an operation carried, apart from the row that polls touch; has its own retention."""
+
+    operation = models.OneToOneField(
+        Operation, primary_key=True, on_delete=models.CASCADE, related_name="payload"
+    )
+    arguments = EncryptedJSONField(null=True)
+    # exactly as it came; null: none came, and none goes back
+    request_state = EncryptedJSONField(null=True)
+    status_message = EncryptedJSONField(null=True)
+    result = EncryptedJSONField(null=True)
+    # the JSON-RPC error {"code", "message", "data"}
+    error = EncryptedJSONField(null=True)
+    # notes on what the server did that the specification does not allow
+    notes = EncryptedJSONField(null=True)
+
+    def __str__(self) -> str:
+        return f"payload of {self.operation_id}"
+
+
+class AttemptOutcome(models.TextChoices):
+    PENDING = "", "On its way"
+    ANSWERED = "answered", "Answered"
+    NOT_SENT = "not_sent", "Did not leave"
+    UNKNOWN = "unknown", "Outcome unknown"
+
+
+class Attempt(models.Model):
+    """One `tools/call` request; written before its bytes leave."""
+
+    operation = models.ForeignKey(Operation, on_delete=models.CASCADE, related_name="attempts")
+    number = models.PositiveIntegerField()
+    request_id = models.BigIntegerField(help_text="The JSON-RPC id; never used twice.")
+    round = models.PositiveIntegerField()
+    sent_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True)
+    outcome = models.CharField(max_length=12, choices=AttemptOutcome.choices, blank=True)
+    problem = models.CharField(max_length=500, blank=True)
+
+    class Meta:
+        ordering = ["number"]
+        constraints = [
+            models.UniqueConstraint(fields=["operation", "number"], name="attempt_number_once"),
+            # one call of an operation is on its way at a time
+            models.UniqueConstraint(
+                fields=["operation"], condition=Q(outcome=""), name="one_attempt_on_its_way"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"attempt {self.number} of {self.operation_id}"
+
+
+class InputRequestSource(models.TextChoices):
+    MRTR = "mrtr", "Before the call went on"
+    TASK = "task", "By the running task"
+
+
+class InputRequestState(models.TextChoices):
+    OPEN = "open", "Open"
+    ANSWERED = "answered", "Answered"
+    WITHDRAWN = "withdrawn", "Withdrawn by the server"
+    SUPERSEDED = "superseded", "Replaced by a changed question"
+    EXPIRED = "expired", "Expired"
+    CLOSED = "closed", "Closed with the operation"
+
+
+class InputRequest(models.Model):
+    """One entry of `inputRequests`: a key and a server-to-client request."""
+
+    operation = models.ForeignKey(
+        Operation, on_delete=models.CASCADE, related_name="input_requests"
+    )
+    source = models.CharField(max_length=4, choices=InputRequestSource.choices)
+    round = models.PositiveIntegerField()
+    # hash of the key: a key may hold what PostgreSQL's text does not
+    key_hash = models.CharField(max_length=64)
+    key = EncryptedJSONField()
+    revision = models.PositiveIntegerField(default=1)
+    method = models.CharField(max_length=100)
+    params = EncryptedJSONField(null=True)
+    fingerprint = models.CharField(max_length=64)
+    # why it cannot be asked here; empty: it can
+    problem = models.CharField(max_length=500, blank=True)
+    state = models.CharField(
+        max_length=12, choices=InputRequestState.choices, default=InputRequestState.OPEN
+    )
+    opened_at = models.DateTimeField()
+    closed_at = models.DateTimeField(null=True)
+    # bumped on each change that the layer above must take in, and what it has taken in
+    version = models.PositiveIntegerField(default=1)
+    taken_version = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        ordering = ["round", "id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["operation", "source", "round", "key_hash", "revision"],
+                name="input_request_once",
+            ),
+            # the same key seen again is the same question: one open at a time
+            models.UniqueConstraint(
+                fields=["operation", "source", "round", "key_hash"],
+                condition=Q(state="open"),
+                name="one_open_input_request_per_key",
+            ),
+        ]
+        indexes = [
+            # approvals.intake: what the layer above has not taken in yet
+            models.Index(
+                fields=["id"],
+                condition=~Q(version=F("taken_version")),
+                name="input_request_untaken",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"input request {self.pk} of {self.operation_id}"
+
+
+class DeliveryState(models.TextChoices):
+    SAVED = "saved", "Saved"
+    SENT = "sent", "Sent"
+    ACKNOWLEDGED = "acknowledged", "Acknowledged"
+    OBSERVED = "observed", "Applied"
+    IGNORED = "ignored", "The server keeps asking"
+    NOT_NEEDED = "not_needed", "No longer needed"
+
+
+class Delivery(models.Model):
+    """An answer on its way back to the server; the answer itself never changes."""
+
+    input_request = models.OneToOneField(
+        InputRequest, on_delete=models.CASCADE, related_name="delivery"
+    )
+    state = models.CharField(
+        max_length=12, choices=DeliveryState.choices, default=DeliveryState.SAVED
+    )
+    # the ElicitResult: {"action", "content"?}
+    response = EncryptedJSONField()
+    action = models.CharField(max_length=8)
+    answered_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    saved_at = models.DateTimeField()
+    sent_at = models.DateTimeField(null=True)
+    acknowledged_at = models.DateTimeField(null=True)
+    observed_at = models.DateTimeField(null=True)
+    times_sent = models.PositiveIntegerField(default=0)
+    # polls after the acknowledgement in which the key was still outstanding
+    outstanding_polls = models.PositiveIntegerField(default=0)
+    problem = models.CharField(max_length=500, blank=True)
+
+    def __str__(self) -> str:
+        return f"delivery of input request {self.input_request_id}"
+
+    def as_input_response(self) -> tuple[str, dict[str, Any]]:
+        """(key, ElicitResult) as it goes into `inputResponses`."""
+        return self.input_request.key, self.response

@@ -1,0 +1,16 @@
+"""The product's settings, with keys for tests and a test's speed of hashing passwords."""
+
+import os
+
+os.environ.setdefault("MCPDESK_SECRET_KEY", "tests-only-" + "k" * 50)
+os.environ.setdefault(
+    "MCPDESK_ENCRYPTION_KEYS", "dGVzdHMtb25seS10ZXN0cy1vbmx5LXRlc3RzLW9ubHk="
+)
+
+from mcpdesk.settings import *  # noqa: E402, F403
+
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.InMemoryStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}
