@@ -1,0 +1,31 @@
+"""How much of a server's answer is taken. What is over a limit is refused with a sentence."""
+
+MAX_MESSAGE_BYTES = 8 * 1024 * 1024
+"""One JSON-RPC message, decoded (a JSON body, or the data of one SSE event)."""
+
+MAX_STREAM_BYTES = 8 * MAX_MESSAGE_BYTES
+"""All of one SSE response, decoded: notifications before the answer count."""
+
+MAX_DEPTH = 64
+"""Nesting of arrays and objects in one message."""
+
+MAX_INPUT_REQUEST_BYTES = 256 * 1024
+"""One input request (method and params) as compact JSON."""
+
+MAX_INPUT_REQUESTS = 50
+"""Input requests in one round or one task answer."""
+
+MAX_KEY_CHARS = 512
+"""The key of an input request."""
+
+MAX_TASK_ID_CHARS = 2048
+"""A task id: it has to fit into a request header (base64 of UTF-8)."""
+
+MAX_TOOL_PAGES = 100
+"""Pages of one `tools/list`."""
+
+MAX_TOOLS = 5000
+"""Tools kept from one `tools/list`, over all its pages."""
+
+MAX_WORD_CHARS = 64
+"""Unknown words (a status, a resultType) are kept up to this length."""
