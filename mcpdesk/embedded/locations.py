@@ -22,9 +22,21 @@ MAX_SOCKET_PATH_BYTES = 103
 
 
 def data_dir() -> Path:
-    """The folder of everything that must outlive a restart: MCPDESK_DATA, else `var` here."""
+    """The folder of everything that must outlive a restart: MCPDESK_DATA, else `var` here.
+
+    The demo has a folder of its own inside it. A command started by hand beside a running demo
+    means that one.
+    """
     chosen = os.environ.get("MCPDESK_DATA")
-    return Path(chosen).expanduser().resolve() if chosen else CHECKOUT / "var"
+    if chosen:
+        return Path(chosen).expanduser().resolve()
+    desk, demo = CHECKOUT / "var", CHECKOUT / "var" / "demo"
+    return demo if pid_file(demo).exists() and not pid_file(desk).exists() else desk
+
+
+def pid_file(data: Path) -> Path:
+    """Names the process that runs a desk on this data folder; it is there while one does."""
+    return data / "desk.pid"
 
 
 def postgres_dir(data: Path) -> Path:
