@@ -16,6 +16,20 @@ class Kind(models.TextChoices):
     ANSWER = "answer", "The server asks"
 
 
+class Shape(models.TextChoices):
+    """What kind of answer an item takes; fixed when it is made, so that lists can filter by it."""
+
+    RUN = "run", "Run this tool?"
+    CONFIRM = "confirm", "Confirm"
+    FORM = "form", "Form"
+    CHOOSE = "choose", "Choose"
+    LINK = "link", "Open link"
+    # it can be declined or cancelled
+    UNSHOWN = "unshown", "Cannot be shown as a form"
+    # it can only end with its operation
+    UNOFFERED = "unoffered", "Not offered by this desk"
+
+
 class Audience(models.TextChoices):
     """Who may decide, fixed when the approval is made (access.put_to reads it)."""
 
@@ -52,6 +66,7 @@ class Approval(models.Model):
         InputRequest, null=True, on_delete=models.CASCADE, related_name="approval"
     )
     kind = models.CharField(max_length=8, choices=Kind.choices)
+    shape = models.CharField(max_length=9, choices=Shape.choices)
     audience = models.CharField(max_length=12, choices=Audience.choices)
     people = models.ManyToManyField(settings.AUTH_USER_MODEL, blank=True, related_name="+")
     state = models.CharField(
@@ -93,6 +108,10 @@ class Approval(models.Model):
 
     def __str__(self) -> str:
         return f"{self.get_kind_display()} {self.pk}"
+
+    @property
+    def is_open(self) -> bool:
+        return self.state == ApprovalState.OPEN
 
 
 class Vote(models.Model):
