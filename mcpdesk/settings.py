@@ -11,8 +11,10 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 from mcpdesk.embedded import locations
+from mcpdesk.embedded.keys import read_keys
 
 env = environ.Env()
+_NO_SECRET_KEY = "not set " + "-" * 50
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = locations.data_dir()
@@ -22,23 +24,18 @@ DEMO = env.bool("MCPDESK_DEMO", default=False)
 EMBEDDED = "DATABASE_URL" not in env
 
 
-def _secret(variable: str, file_name: str) -> str:
-    """A secret from the environment or, with the embedded default only, from the data folder."""
-    file = locations.secrets_dir(DATA_DIR) / file_name
-    if variable not in env and EMBEDDED and file.exists():
-        return file.read_text().strip()
-    return str(env.str(variable, default=""))
+# Only the embedded default generates keys; a desk on a database of its own must be given its keys.
+_GENERATED = read_keys(DATA_DIR) if EMBEDDED else None
 
-
-# An empty key stays empty here, so that checks.py can say what to do about it.
-SECRET_KEY = _secret("MCPDESK_SECRET_KEY", "secret_key") or "unset-" + "0" * 50
-SECRET_KEY_IS_SET = not SECRET_KEY.startswith("unset-")
+# Settings import without keys; checks.py refuses to start without, and says what to do.
+SECRET_KEY = env.str(
+    "MCPDESK_SECRET_KEY", default=_GENERATED.secret_key if _GENERATED else _NO_SECRET_KEY
+)
+SECRET_KEY_IS_SET = SECRET_KEY != _NO_SECRET_KEY
 # Fernet keys: the first encrypts, all decrypt
-ENCRYPTION_KEYS = [
-    key.strip()
-    for key in _secret("MCPDESK_ENCRYPTION_KEYS", "encryption_keys").replace("\n", ",").split(",")
-    if key.strip()
-]
+ENCRYPTION_KEYS = env.list(
+    "MCPDESK_ENCRYPTION_KEYS", default=list(_GENERATED.encryption_keys) if _GENERATED else []
+)
 
 # The address people use, for links, cookies and host checks
 PUBLIC_URL = env.str("MCPDESK_URL", default="http://127.0.0.1:8642").rstrip("/")
@@ -123,10 +120,11 @@ if DATABASES["default"]["ENGINE"] != "django.db.backends.postgresql":
         "claims, leases and the log stand on it."
     )
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
-DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {
-    "min_size": 1,
-    "max_size": env.int("MCPDESK_DB_POOL", default=16),
-    "timeout": 15,
+# the address's own options (a socket's folder, sslmode), without our pool
+_CONNECTION_OPTIONS = dict(DATABASES["default"].get("OPTIONS", {}))
+DATABASES["default"]["OPTIONS"] = {
+    **_CONNECTION_OPTIONS,
+    "pool": {"min_size": 1, "max_size": env.int("MCPDESK_DB_POOL", default=16), "timeout": 15},
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -167,7 +165,7 @@ CHANNEL_LAYERS = {
                 "TIME_ZONE": None,
                 "CONN_MAX_AGE": 0,
                 "AUTOCOMMIT": True,
-                "OPTIONS": {},
+                "OPTIONS": _CONNECTION_OPTIONS,
             },
         }
     )
@@ -176,7 +174,7 @@ if not REDIS_URL:
     INSTALLED_APPS.insert(INSTALLED_APPS.index("channels") + 1, "channels_postgres")
     DATABASES["channels_postgres"] = {
         **DATABASES["default"],
-        "OPTIONS": {},
+        "OPTIONS": _CONNECTION_OPTIONS,
         "TEST": {"MIRROR": "default"},
     }
 

@@ -1,3 +1,10 @@
-from django.urls import URLPattern
+from django.http import HttpRequest, HttpResponse
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+
+def health(request: HttpRequest) -> HttpResponse:
+    """The web process answers; says nothing else, since anybody may ask."""
+    return HttpResponse("ok", content_type="text/plain")
+
+
+urlpatterns = [path("health/", health, name="health")]
