@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
-from mcpdesk.mcp.inputs import InputRequest
+METHOD = "elicitation/create"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +35,36 @@ class InvalidElicitation:
 Elicitation = FormElicitation | UrlElicitation | InvalidElicitation
 
 
-def read(request: InputRequest) -> Elicitation:
-    """The elicitation in an input request; a `problem` of the request is its reason."""
-    raise NotImplementedError
-
-
 def read_params(params: Mapping[str, Any]) -> Elicitation:
-    """The elicitation in these params. An absent mode means form (client/elicitation)."""
-    raise NotImplementedError
+    """The question in the params of an input request. An absent mode means form."""
+    message = params.get("message")
+    if not isinstance(message, str):
+        return InvalidElicitation("The question has no message.")
+    mode = params.get("mode", "form")
+    if mode == "form":
+        return _read_form(message, params.get("requestedSchema"))
+    if mode == "url":
+        return _read_url(message, params.get("url"), params.get("elicitationId"))
+    return InvalidElicitation("The question is of a mode this desk does not offer.")
+
+
+def _read_form(message: str, schema: Any) -> FormElicitation | InvalidElicitation:
+    if not isinstance(schema, dict):
+        return InvalidElicitation("The question is a form, but has no schema for it.")
+    return FormElicitation(message, schema)
+
+
+def _read_url(message: str, url: Any, elicitation_id: Any) -> UrlElicitation | InvalidElicitation:
+    if not isinstance(url, str) or not _is_absolute(url):
+        return InvalidElicitation("The question is a page to open, but has no valid address.")
+    known_id = elicitation_id if isinstance(elicitation_id, str) else None
+    return UrlElicitation(message, url, known_id)
+
+
+def _is_absolute(url: str) -> bool:
+    """A scheme and a host; whether it may be opened is for `approvals.links` to say."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return bool(parts.scheme and parts.netloc)

@@ -29,3 +29,9 @@ MAX_TOOLS = 5000
 
 MAX_WORD_CHARS = 64
 """Unknown words (a status, a resultType) are kept up to this length."""
+
+POLL_CAP_MS = 600_000
+"""The longest wait between two polls of a task, whatever the server asked for."""
+
+MAX_TOOL_NAME_CHARS = 256
+"""The specification recommends 128 at most (server/tools, Tool Names)."""

@@ -23,7 +23,6 @@ class Note(StrEnum):
     STATUS_UNKNOWN = "status_unknown"
     STATUS_MESSAGE_UNREADABLE = "status_message_unreadable"
     INPUT_REQUESTS_EMPTY = "input_requests_empty"
-    INPUT_REQUESTS_UNREADABLE = "input_requests_unreadable"
     INPUT_REQUESTS_TOO_MANY = "input_requests_too_many"
     RESULT_MISSING = "result_missing"
     ERROR_MISSING = "error_missing"
@@ -61,8 +60,6 @@ _SENTENCES = {
     Note.STATUS_UNKNOWN: "The server reported a status this desk does not know.",
     Note.STATUS_MESSAGE_UNREADABLE: "The server's status message is not text.",
     Note.INPUT_REQUESTS_EMPTY: "The server waits for input but did not say for which.",
-    Note.INPUT_REQUESTS_UNREADABLE: "The server waits for input but its list of questions "
-    "cannot be read.",
     Note.INPUT_REQUESTS_TOO_MANY: "The server asked more questions at once than the desk takes.",
     Note.RESULT_MISSING: "The server reported completion without a readable result.",
     Note.ERROR_MISSING: "The server reported failure without a readable error.",

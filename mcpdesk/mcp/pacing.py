@@ -4,12 +4,12 @@ import math
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
+from mcpdesk.mcp.limits import POLL_CAP_MS
 from mcpdesk.mcp.tasks import Ttl
 
 POLL_FLOOR_MS = 500
 POLL_DEFAULT_MS = 2_000
 POLL_GROWN_MS = 30_000
-POLL_CAP_MS = 600_000
 POLL_GROWTH = 1.5
 JITTER_SHARE = 0.1
 """At most this share of a delay is added, so that polls of one server spread out."""
@@ -38,7 +38,7 @@ def next_poll_delay_ms(asked_ms: int | None, unchanged_polls: int, jitter: float
 
 def state_only_delay_ms(round: int, jitter: float = 0.0) -> int:
     """The pause before a call is sent again that got only a requestState; `round` from 1."""
-    doubled = STATE_ONLY_FIRST_MS * 2 ** min(max(round - 1, 0), 30)
+    doubled = STATE_ONLY_FIRST_MS << min(max(round - 1, 0), 30)
     delay = min(doubled, STATE_ONLY_LAST_MS)
     return math.ceil(delay * (1 + JITTER_SHARE * jitter))
 

@@ -18,7 +18,7 @@ MODERN_VERSIONS = (LATEST_VERSION,)
 """Revisions the desk can speak, best first."""
 
 CLIENT_INFO = {"name": "mcpdesk", "version": "0.1.0"}
-CAPABILITIES = {
+CAPABILITIES: dict[str, Any] = {
     "elicitation": {"form": {}, "url": {}},
     "extensions": {"io.modelcontextprotocol/tasks": {}},
 }
