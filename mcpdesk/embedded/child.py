@@ -74,7 +74,8 @@ def kill_group(pid: int) -> None:
     """SIGKILL for a whole process group; nothing when it is gone."""
     try:
         os.killpg(pid, signal.SIGKILL)
-    except ProcessLookupError:
+    except (ProcessLookupError, PermissionError):
+        # macOS says "not permitted" about a group of which only a zombie is left
         return
 
 

@@ -24,19 +24,31 @@ MAX_SOCKET_PATH_BYTES = 103
 def data_dir() -> Path:
     """The folder of everything that must outlive a restart: MCPDESK_DATA, else `var` here.
 
-    The demo has a folder of its own inside it. A command started by hand beside a running demo
-    means that one.
+    `./desk demo` has a folder of its own inside it. A command started by hand beside a running
+    demo means that one.
     """
     chosen = os.environ.get("MCPDESK_DATA")
     if chosen:
         return Path(chosen).expanduser().resolve()
     desk, demo = CHECKOUT / "var", CHECKOUT / "var" / "demo"
-    return demo if pid_file(demo).exists() and not pid_file(desk).exists() else desk
+    return demo if running(demo) and not running(desk) else desk
 
 
 def pid_file(data: Path) -> Path:
-    """Names the process that runs a desk on this data folder; it is there while one does."""
+    """Names the process that runs a desk on this data folder."""
     return data / "desk.pid"
+
+
+def running(data: Path) -> int | None:
+    """The process that runs a desk on this data folder, if one does."""
+    try:
+        pid = int(pid_file(data).read_text())
+        os.kill(pid, 0)
+    except PermissionError:
+        return pid
+    except (OSError, ValueError):
+        return None
+    return pid
 
 
 def postgres_dir(data: Path) -> Path:

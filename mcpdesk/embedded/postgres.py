@@ -6,6 +6,7 @@ No port is opened. Who may enter the socket's folder (its owner, and root) may u
 import shutil
 import signal
 import subprocess
+import time
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -27,6 +28,8 @@ from mcpdesk.embedded.locations import (
 MAJOR_VERSION = "18"
 MAX_CONNECTIONS = 200
 NAME = "postgres"
+# how long the sessions of a killed server may take to notice (s)
+ORPHANS_S = 10.0
 
 # What PostgreSQL writes, and what a person can do about it.
 _ADVICE = (
@@ -147,19 +150,23 @@ class Postgres:
     def _refuse_running(self) -> None:
         """Refuse a server that somebody else runs here; forget one that is not there any more.
 
-        PostgreSQL itself only asks whether the recorded process id lives. After a restart of a
-        container the same small numbers belong to other programs.
+        PostgreSQL itself only asks whether the recorded process id lives, and after a restart of a
+        container the same small numbers belong to other programs. The record may go only when no
+        session of the killed server is left, since it is what protects the files from those.
         """
         record = self.folder / "postmaster.pid"
         try:
             pid = int(record.read_text().split(maxsplit=1)[0])
         except (FileNotFoundError, ValueError, IndexError):
             return
-        if _is_postgres(pid):
-            raise StartError(
-                f"A PostgreSQL that this desk did not start (process {pid}) runs on {self.folder}. "
-                "Stop it, or name another data folder with MCPDESK_DATA."
-            )
+        deadline = time.monotonic() + ORPHANS_S
+        while users := _postgres_processes(self.folder):
+            if pid in users or time.monotonic() > deadline:
+                raise StartError(
+                    f"A PostgreSQL that this desk did not start (process {min(users)}) runs on "
+                    f"{self.folder}. Stop it, or name another data folder with MCPDESK_DATA."
+                )
+            time.sleep(0.05)
         record.unlink(missing_ok=True)
 
 
@@ -170,11 +177,14 @@ def explain(output: str) -> str:
     return f"{advice}.\n{tail_lines}" if tail_lines else f"{advice}: nothing."
 
 
-def _is_postgres(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).name().startswith("postgres")
-    except (psutil.NoSuchProcess, psutil.AccessDenied):
-        return False
+def _postgres_processes(folder: Path) -> set[int]:
+    """The server and its sessions that work in this folder, which is their current one."""
+    found = set()
+    for process in psutil.process_iter(["name", "cwd"]):
+        name, cwd = process.info["name"] or "", process.info["cwd"]
+        if name.startswith("postgres") and cwd == str(folder):
+            found.add(process.pid)
+    return found
 
 
 def _ensure_database(connection: psycopg.Connection[tuple[object, ...]]) -> None:

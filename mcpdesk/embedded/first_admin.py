@@ -1,0 +1,50 @@
+"""The first person of a new desk: from the environment, or asked for at the terminal."""
+
+import getpass
+import os
+import sys
+
+from django.contrib.auth import get_user_model
+from django.core.exceptions import ValidationError
+
+from mcpdesk.accounts.setup import create_first_admin
+from mcpdesk.embedded.errors import StartError
+
+EMAIL, PASSWORD, TEAM = "MCPDESK_ADMIN_EMAIL", "MCPDESK_ADMIN_PASSWORD", "MCPDESK_TEAM"
+DEFAULT_TEAM = "My team"
+
+
+def ensure_first_admin() -> str | None:
+    """Create the first admin where nobody can sign in yet; returns the new email address.
+
+    Raises StartError where nothing says who that is, or the answer is not acceptable.
+    """
+    if get_user_model().objects.exists():
+        return None
+    team = os.environ.get(TEAM) or DEFAULT_TEAM
+    email, password = _from_environment() or _from_terminal()
+    try:
+        create_first_admin(email, password, team)
+    except ValidationError as error:
+        raise StartError(f"The first admin was not created: {' '.join(error.messages)}") from error
+    return email
+
+
+def _from_environment() -> tuple[str, str] | None:
+    email, password = os.environ.get(EMAIL), os.environ.get(PASSWORD)
+    return (email, password) if email and password else None
+
+
+def _from_terminal() -> tuple[str, str]:
+    if not sys.stdin.isatty():
+        raise StartError(
+            f"Nobody can sign in yet. Set {EMAIL} and {PASSWORD} for the first start, or start at "
+            "a terminal, where they are asked for."
+        )
+    print("This desk is new. Who is its first admin?", flush=True)
+    email = input("  Email address: ").strip()
+    while True:
+        password = getpass.getpass("  Password: ")
+        if password == getpass.getpass("  The same password again: "):
+            return email, password
+        print("  The two differ.", flush=True)

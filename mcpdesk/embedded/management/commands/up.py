@@ -1,0 +1,30 @@
+import os
+import sys
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from mcpdesk.embedded.errors import StartError
+from mcpdesk.embedded.locations import data_dir
+from mcpdesk.embedded.startup import Startup
+
+
+class Command(BaseCommand):
+    help = "Starts the whole desk: database, web, worker and clock. Ctrl-C stops it."
+    # they need the keys that the first start generates, so the start runs them itself
+    requires_system_checks = []
+    demo = False
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if "MCPDESK_DATA" not in os.environ:
+            raise CommandError("Start it as `./desk up` or `./desk demo`, or set MCPDESK_DATA.")
+        try:
+            Startup(data_dir(), demo=self.demo).run()
+        except StartError as error:
+            self._give_up(str(error))
+        except OSError as error:
+            self._give_up(f"{error.filename or 'The data folder'}: {error.strerror or error}.")
+
+    def _give_up(self, sentence: str) -> None:
+        print(f"desk: {sentence}", file=sys.stderr, flush=True)
+        sys.exit(1)

@@ -1,0 +1,99 @@
+"""What has to be true before the processes start: settings, tables, collected files."""
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.conf import settings
+from django.core.checks import run_checks
+from django.core.management import call_command
+from django.db import OperationalError, connections
+from django.db.migrations.executor import MigrationExecutor
+from kombu import Connection
+from kombu.exceptions import OperationalError as BrokerError
+
+from mcpdesk.embedded.errors import StartError
+
+FINGERPRINT = ".collected"
+
+
+def check_settings() -> list[str]:
+    """Run Django's checks and ours; returns the warnings. Raises StartError with the errors."""
+    messages = [message for message in run_checks() if not message.is_silenced()]
+    errors = [str(message) for message in messages if message.is_serious()]
+    if errors:
+        raise StartError("The settings are not usable:\n" + "\n".join(f"  {e}" for e in errors))
+    return [str(message) for message in messages]
+
+
+def require_database() -> None:
+    """Raises StartError where the database of DATABASE_URL does not answer."""
+    try:
+        connections["default"].ensure_connection()
+    except OperationalError as error:
+        place = settings.DATABASES["default"]
+        raise StartError(
+            f"The database {place['NAME']!r} on {place['HOST'] or 'the local socket'} "
+            f"(DATABASE_URL) does not answer: {error}"
+        ) from error
+
+
+def require_broker() -> None:
+    """Raises StartError where the broker of REDIS_URL or CELERY_BROKER_URL does not answer."""
+    if settings.CELERY_BROKER_URL.startswith("filesystem:"):
+        return
+    with Connection(settings.CELERY_BROKER_URL, connect_timeout=5) as connection:
+        try:
+            connection.ensure_connection(max_retries=2, interval_start=0.5)
+        except (BrokerError, OSError) as error:
+            raise StartError(
+                f"The broker {connection.as_uri()} (REDIS_URL or CELERY_BROKER_URL) does not "
+                f"answer: {error}"
+            ) from error
+
+
+def migrate() -> int:
+    """Bring the tables up to date; returns how many migrations that took."""
+    executor = MigrationExecutor(connections["default"])
+    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    if plan:
+        call_command("migrate", interactive=False, verbosity=0)
+    return len(plan)
+
+
+def collect_static() -> bool:
+    """Copy the static files to where they are served from; False when they are there already."""
+    target = Path(settings.STATIC_ROOT)
+    mark = target / FINGERPRINT
+    wanted = _fingerprint()
+    if mark.exists() and mark.read_text() == wanted:
+        return False
+    shutil.rmtree(target, ignore_errors=True)
+    call_command("collectstatic", interactive=False, verbosity=0)
+    mark.write_text(wanted)
+    return True
+
+
+def leave_database() -> None:
+    """Close this process's connections: the supervisor needs none while it watches."""
+    for connection in connections.all(initialized_only=True):
+        connection.close()
+        connection.close_pool()
+
+
+def _fingerprint() -> str:
+    """Changes when a file of ours or an installed package does."""
+    digest = hashlib.sha256()
+    for path in _sources():
+        facts = path.stat()
+        digest.update(f"{path} {facts.st_size} {facts.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
+
+
+def _sources() -> Iterator[Path]:
+    yield from settings.BASE_DIR.glob("*.lock")
+    for folder in settings.STATICFILES_DIRS:
+        for parent, _, names in sorted(os.walk(folder)):
+            yield from (Path(parent) / name for name in sorted(names))
