@@ -67,7 +67,7 @@ def declared(capabilities: Json, need: Json) -> bool:
 
 def require(capabilities: Json, ask: Ask) -> None:
     """Raises -32021 when the client did not declare what the questions need."""
-    if ask.undeclared or ask.only_declared:
+    if ask.lawless or ask.only_declared:
         return
     for request in ask.requests.values():
         need = needed(request)

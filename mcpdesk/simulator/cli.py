@@ -9,7 +9,7 @@ import uvicorn
 
 from mcpdesk.simulator.asgi import Simulator
 from mcpdesk.simulator.stores import MemoryStore, SqliteStore, Store
-from mcpdesk.simulator.tools import TOOLS
+from mcpdesk.simulator.tools.registry import TOOLSETS
 from mcpdesk.simulator.world import World
 
 
@@ -24,18 +24,34 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument(
         "--state", type=Path, help="SQLite file with tasks and counts, shared by instances"
     )
-    options.add_argument("--instance", default="one", help="name of this instance (%(default)s)")
+    options.add_argument(
+        "--instance",
+        default="one",
+        help="name of this instance; several names, with commas, are served in turn (%(default)s)",
+    )
+    options.add_argument(
+        "--tools", choices=TOOLSETS, default="all", help="which tools there are (%(default)s)"
+    )
+    options.add_argument("--token", help="bearer token that every request must carry")
+    options.add_argument(
+        "--legacy", action="store_true", help="behave as a server of the initialize era"
+    )
     return options
 
 
 def build(options: argparse.Namespace) -> Simulator:
-    """The application that the options describe."""
+    """The application that the options describe. Without --state, instances share nothing."""
     seed = options.seed or secrets.token_hex(16)
-    store: Store = MemoryStore()
-    if options.state:
-        store = SqliteStore(options.state)
-        seed = options.seed or store.seed(seed)
-    return Simulator(World(store, TOOLS, seed, options.instance))
+    shared = SqliteStore(options.state) if options.state else None
+    if shared is not None and not options.seed:
+        seed = shared.seed(seed)
+    worlds = []
+    for instance in options.instance.split(","):
+        store: Store = shared or MemoryStore()
+        world = World(store, TOOLSETS[options.tools], seed, instance)
+        world.token, world.legacy = options.token, options.legacy
+        worlds.append(world)
+    return Simulator(*worlds)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -9,22 +9,32 @@ KEPT = 2000
 
 
 @dataclass(slots=True)
+class Entry:
+    """One request: Unix ms, method, the value of Mcp-Name or empty, JSON-RPC id."""
+
+    at: int
+    method: str
+    name: str
+    id: object = None
+
+
+@dataclass(slots=True)
 class Journal:
     """Counts of requests by method, the latest requests, and how many ran side by side."""
 
     counts: Counter[str] = field(default_factory=Counter)
-    recent: deque[tuple[int, str, str, str | int | None]] = field(
-        default_factory=lambda: deque(maxlen=KEPT)
-    )
+    recent: deque[Entry] = field(default_factory=lambda: deque(maxlen=KEPT))
     in_flight: int = 0
     max_in_flight: int = 0
 
-    def begin(self, at_ms: int, method: str, name: str, request_id: str | int | None) -> None:
-        """Note a request that starts. `name` is the value of Mcp-Name, or empty."""
+    def begin(self, at_ms: int, method: str, name: str) -> Entry:
+        """Note a request that starts; its id is filled in once it is known."""
+        entry = Entry(at_ms, method, name)
         self.counts[method] += 1
-        self.recent.append((at_ms, method, name, request_id))
+        self.recent.append(entry)
         self.in_flight += 1
         self.max_in_flight = max(self.max_in_flight, self.in_flight)
+        return entry
 
     def end(self) -> None:
         """Note that a request was answered or given up."""
@@ -36,15 +46,9 @@ class Journal:
         self.recent.clear()
         self.max_in_flight = self.in_flight
 
-    def report(self, instance: str) -> Json:
-        """The body of GET /requests; `at` is Unix milliseconds."""
-        return {
-            "instance": instance,
-            "total": self.counts.total(),
-            "by_method": dict(self.counts),
-            "max_in_flight": self.max_in_flight,
-            "recent": [
-                {"at": at, "method": method, "name": name, "id": request_id, "instance": instance}
-                for at, method, name, request_id in self.recent
-            ],
-        }
+    def report(self, instance: str) -> list[Json]:
+        """The latest requests, oldest first; `at` is Unix milliseconds."""
+        return [
+            {"at": e.at, "method": e.method, "name": e.name, "id": e.id, "instance": instance}
+            for e in self.recent
+        ]

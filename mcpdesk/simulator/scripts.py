@@ -53,8 +53,8 @@ class Ask:
     changed: Mapping[str, Json] = field(default_factory=dict)
     drops: int = 0
     message: str = "Waiting for input"
-    undeclared: bool = False
-    """Asks even if the client never declared that it can answer this."""
+    lawless: bool = False
+    """Asks what the rules forbid, declared or not; answers are taken as they come."""
     only_declared: bool = False
     """Asks only those of the questions that the client declared it can answer."""
 
@@ -98,8 +98,14 @@ class State(StrEnum):
 
 
 def say_done(story: Story) -> Json:
-    """The result of a script that has nothing better to say."""
-    return text_result("Done.")
+    """The result of a script that has nothing better to say: what it was told, and how often."""
+    structured = {
+        "answers": story.answers,
+        "instances": list(story.instances),
+        "run": story.effect_number,
+    }
+    text = f"Done (run {story.effect_number} for nonce {story.nonce or 'none'})."
+    return text_result(text, structured=structured)
 
 
 @dataclass(frozen=True, slots=True)

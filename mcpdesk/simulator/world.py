@@ -31,6 +31,12 @@ class World:
     clock: Callable[[], int] = unix_ms
     journal: Journal = field(default_factory=Journal)
     hub: Hub = field(default_factory=Hub)
+    legacy: bool = False
+    """Behaves as a server of the initialize era."""
+    token: str | None = None
+    """The bearer token that every request must carry; None: no authorization."""
+    armed: list[Json] = field(default_factory=list)
+    """Rules of faults that POST /faults set."""
     sealer: Sealer = field(init=False)
 
     def __post_init__(self) -> None:
@@ -81,3 +87,9 @@ class World:
         with self.store.change():
             for record in self.store.tasks():
                 self.look(record)
+
+    def reset(self) -> None:
+        """Forget tasks, counts, requests and faults."""
+        self.store.reset()
+        self.journal.reset()
+        self.armed = []

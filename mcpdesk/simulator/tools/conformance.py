@@ -17,8 +17,8 @@ PIXEL = png(1, 1, b"\xff\0\0")
 NAME = form("What is your name?", name=text_field())
 
 
-def _plain(name: str, description: str, finish: Finish, **keywords: bool) -> Tool:
-    script = Script(finish=finish, effect=False, **keywords)  # type: ignore[arg-type]
+def _plain(name: str, description: str, finish: Finish, streamed: bool = False) -> Tool:
+    script = Script(finish=finish, effect=False, streamed=streamed)
     return Tool(name, name.replace("_", " ").capitalize(), description, lambda _: script)
 
 

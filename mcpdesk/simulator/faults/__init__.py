@@ -1,0 +1,1 @@
+"""Faults: the ways in which servers in the field misbehave, as data."""
