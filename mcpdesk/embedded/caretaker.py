@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from mcpdesk.embedded.locations import CHECKOUT
+from mcpdesk.embedded.locations import CHECKOUT, pid_file
 from mcpdesk.embedded.record import Record
 
 
@@ -44,6 +44,7 @@ def main(data: Path) -> None:
     for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(ignored, signal.SIG_IGN)
     sys.stdin.buffer.read()
+    pid_file(data).unlink(missing_ok=True)
     Record(data).stop_all()
 
 

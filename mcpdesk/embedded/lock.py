@@ -12,6 +12,8 @@ from mcpdesk.embedded.locations import pid_file, running
 
 # A desk that was killed leaves its caretaker, which stops the processes and then lets go (s).
 CLEANING_S = 40.0
+# How long a process that was just killed may still seem to run (s)
+DYING_S = 0.5
 
 
 @contextmanager
@@ -47,16 +49,17 @@ def _signed(file: Path) -> Iterator[None]:
 
 
 def _take(descriptor: int, data: Path) -> None:
-    deadline = time.monotonic() + CLEANING_S
+    started = time.monotonic()
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
         except BlockingIOError:
             pid = running(data)
-            if pid is not None or time.monotonic() > deadline:
+            patience = CLEANING_S if pid is None else DYING_S
+            if time.monotonic() - started > patience:
                 raise StartError(_already_running(data, pid)) from None
-        time.sleep(0.1)
+        time.sleep(0.05)
 
 
 def _already_running(data: Path, pid: int | None) -> str:
