@@ -1,5 +1,45 @@
+"""What every page of the shell shows: who, which team, where one can go, what waits."""
+
+from dataclasses import dataclass
+from typing import cast
+
 from django.http import HttpRequest
+from django.utils.functional import SimpleLazyObject
+
+from mcpdesk.accounts.access import Member
+from mcpdesk.accounts.guard import MemberRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One entry of the left rail."""
+
+    label: str
+    path: str
+    here: bool
+
+
+_PLACES = (
+    ("Inbox", "/inbox/"),
+    ("Operations", "/operations/"),
+    ("Servers", "/servers/"),
+    ("Team", "/team/"),
+)
 
 
 def shell(request: HttpRequest) -> dict[str, object]:
-    return {}
+    """Context for templates/base.html; costs nothing on pages that do not render it."""
+    member: Member | None = getattr(request, "member", None)
+    if member is None:
+        return {"member": None}
+    return {
+        "member": member,
+        "memberships": cast(MemberRequest, request).memberships,
+        "places": [Place(label, path, request.path.startswith(path)) for label, path in _PLACES],
+        "inbox_count": SimpleLazyObject(lambda: inbox_count(member)),
+    }
+
+
+def inbox_count(member: Member) -> int:
+    """How many items wait for this member."""
+    return 0

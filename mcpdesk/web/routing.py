@@ -1,3 +1,7 @@
-from django.urls import URLPattern
+"""Addresses of sockets."""
 
-websocket_urlpatterns: list[URLPattern] = []
+from django.urls import path
+
+from mcpdesk.web.consumers import StatusConsumer
+
+websocket_urlpatterns = [path("ws/live/", StatusConsumer.as_asgi())]

@@ -1,10 +1,13 @@
-from django.http import HttpRequest, HttpResponse
-from django.urls import path
+"""Addresses of the shell. Pages of operations, servers and approvals are in their own apps."""
 
+from django.urls import include, path
+from django.views.generic import RedirectView
 
-def health(request: HttpRequest) -> HttpResponse:
-    """The web process answers; says nothing else, since anybody may ask."""
-    return HttpResponse("ok", content_type="text/plain")
+from mcpdesk.web import views
 
-
-urlpatterns = [path("health/", health, name="health")]
+urlpatterns = [
+    path("", RedirectView.as_view(url="/inbox/"), name="home"),
+    path("health/", views.health, name="health"),
+    path("shell/inbox-badge/", views.inbox_badge, name="inbox_badge"),
+    path("", include("mcpdesk.accounts.urls")),
+]

@@ -1,0 +1,23 @@
+"""Forms about people."""
+
+import zoneinfo
+
+from django import forms
+
+from mcpdesk.accounts.models import User
+
+
+def zone_choices() -> list[tuple[str, str]]:
+    """Every place name of the time zone database, UTC first."""
+    names = sorted(n for n in zoneinfo.available_timezones() if "/" in n and "Etc/" not in n)
+    return [("UTC", "UTC"), *((name, name.replace("_", " ")) for name in names)]
+
+
+class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
+    time_zone = forms.ChoiceField(
+        choices=zone_choices, help_text="Times on every page are shown in this zone."
+    )
+
+    class Meta:
+        model = User
+        fields = ["name", "time_zone"]

@@ -1,0 +1,154 @@
+"""The verbs of the Team page: add, change, remove, deactivate. One transaction and event each."""
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from mcpdesk.accounts.errors import Refused
+from mcpdesk.accounts.models import Membership, Role, Team, User
+from mcpdesk.accounts.setup import check_password, checked_email
+from mcpdesk.audit.log import Actor, record
+
+TEMPORARY_PASSWORD_BYTES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """A new member. `temporary_password` is set only where the desk made one; shown once."""
+
+    membership: Membership
+    temporary_password: str | None
+
+
+@transaction.atomic(durable=True)
+def add_member(
+    *, team_id: int, email: str, name: str, role: Role, password: str, actor: Actor, now: datetime
+) -> Added:
+    """Add a person to the team, making their account when there is none.
+
+    An empty password for a new account makes the desk invent one. Raises `Refused`.
+    """
+    team = _locked(team_id)
+    user = User.objects.filter(email__iexact=checked_email(email)).first()
+    made = None
+    if user is None:
+        user, made = _new_user(checked_email(email), name, password)
+    elif not user.is_active:
+        raise Refused(f"{user} was deactivated and cannot be added to a team.")
+    membership, created = Membership.objects.get_or_create(
+        team=team, user=user, defaults={"role": role}
+    )
+    if not created:
+        raise Refused(f"{user} is in this team already, as {membership.get_role_display()}.")
+    record("member.added", team_id=team.pk, actor=actor, now=now, person=_name(user), role=role)
+    return Added(membership, made)
+
+
+@transaction.atomic(durable=True)
+def change_role(
+    membership_id: int, *, team_id: int, role: Role, actor: Actor, now: datetime
+) -> Membership:
+    """Give a member another role. Raises `Refused` for the team's last admin."""
+    team = _locked(team_id)
+    membership = _membership(team, membership_id)
+    before = membership.role
+    if before == role:
+        return membership
+    _keep_an_admin(membership)
+    membership.role = role
+    membership.save(update_fields=["role"])
+    record(
+        "member.role_changed",
+        team_id=team.pk,
+        actor=actor,
+        now=now,
+        person=_name(membership.user),
+        before=before,
+        after=role,
+    )
+    return membership
+
+
+@transaction.atomic(durable=True)
+def remove_member(membership_id: int, *, team_id: int, actor: Actor, now: datetime) -> None:
+    """Take a person out of the team; their account and their votes stay."""
+    team = _locked(team_id)
+    membership = _membership(team, membership_id)
+    _keep_an_admin(membership)
+    membership.delete()
+    record("member.removed", team_id=team.pk, actor=actor, now=now, person=_name(membership.user))
+
+
+@transaction.atomic(durable=True)
+def deactivate(membership_id: int, *, team_id: int, actor: Actor, now: datetime) -> None:
+    """Close a person's account: no sign-in, no session, no socket; votes keep the name.
+
+    Counts in every team of the person, so each of them gets the event. Raises `Refused` where
+    the actor is not an admin of all these teams, or one of them would be left without an admin.
+    """
+    user = _membership(Team.objects.get(pk=team_id), membership_id).user
+    everywhere = list(_locked_memberships(user))
+    for one in everywhere:
+        _require_admin(actor, one)
+        _keep_an_admin(one)
+    user.is_active = False
+    user.save(update_fields=["is_active"])
+    for one in everywhere:
+        record("user.deactivated", team_id=one.team_id, actor=actor, now=now, person=_name(user))
+
+
+def _new_user(email: str, name: str, password: str) -> tuple[User, str | None]:
+    user = User(email=email, name=name.strip() or email.split("@")[0])
+    made = None if password else secrets.token_urlsafe(TEMPORARY_PASSWORD_BYTES)
+    if password:
+        check_password(password, user)
+    user.set_password(made or password)
+    user.save()
+    return user, made
+
+
+def _locked(team_id: int) -> Team:
+    """The team, locked: two admins who remove each other at once must not both succeed."""
+    return Team.objects.select_for_update().get(pk=team_id)
+
+
+def _locked_memberships(user: User) -> QuerySet[Membership]:
+    """All memberships of a person, their teams locked in one order."""
+    teams = user.memberships.values("team")
+    list(Team.objects.select_for_update().filter(pk__in=teams).order_by("pk"))
+    return user.memberships.select_related("team", "user")
+
+
+def _membership(team: Team, membership_id: int) -> Membership:
+    membership = team.memberships.select_related("user").filter(pk=membership_id).first()
+    if membership is None:
+        raise Refused("This person is not in the team any more.")
+    return membership
+
+
+def _keep_an_admin(membership: Membership) -> None:
+    others = Membership.objects.filter(
+        team=membership.team_id, role=Role.ADMIN, user__is_active=True
+    ).exclude(pk=membership.pk)
+    if membership.role == Role.ADMIN and not others.exists():
+        raise Refused(
+            f"{membership.user} is the only admin of the team. Make somebody else an admin first."
+        )
+
+
+def _require_admin(actor: Actor, membership: Membership) -> None:
+    is_admin = Membership.objects.filter(
+        team=membership.team_id, user=actor.user, role=Role.ADMIN, user__is_active=True
+    ).exists()
+    if not is_admin:
+        raise Refused(
+            f"{membership.user} is also in a team that you are not an admin of. "
+            "You can remove them from this team instead."
+        )
+
+
+def _name(user: User) -> str:
+    return str(user)[:120]

@@ -1,0 +1,176 @@
+// Live updates. The socket says *what* changed (ids); every region that shows it asks its own view
+// again, and the view decides what this person may see. docs/architecture.md, "Live pages":
+//
+//   <div id="x" data-live="operation:<id> operations" hx-get="..." hx-trigger="live" hx-swap="outerHTML">
+//
+// Topics: operation:<id>, approval:<id>, server:<id>, and the lists: operations, inbox, servers.
+// data-live-every="5" asks again every 5 s as well, for what changes without an event.
+(function () {
+  "use strict";
+
+  const BATCH_MS = 120; // changes that come together are one refresh
+  const APART_MS = 400; // a region is not asked more often than this
+  const BACK_OFF_MS = { first: 500, most: 15000 };
+  const GONE = {
+    4401: "signed out",
+    4403: "no longer in this team",
+    4409: "team changed",
+  };
+
+  const dot = document.querySelector("[data-live-dot]");
+  let socket = null;
+  let failures = 0;
+  let everConnected = false;
+  let changed = new Set();
+  let batch = null;
+
+  // --- the dot
+  function show(state, word) {
+    if (!dot) return;
+    dot.dataset.liveDot = state;
+    dot.querySelector("[data-live-word]").textContent = word;
+  }
+
+  // --- regions
+  const regions = () => document.querySelectorAll("[data-live]");
+  const topicsOf = (region) => region.dataset.live.split(/\s+/);
+
+  // Someone is typing in it, or has typed and not sent: it waits.
+  function busy(region) {
+    const active = document.activeElement;
+    const typing = region.contains(active) && active.matches("input, textarea, select");
+    return typing || region.matches("[data-typed]") || region.querySelector("[data-typed]") !== null;
+  }
+
+  function refresh(region) {
+    if (busy(region)) {
+      region.dataset.liveStale = "yes";
+      return;
+    }
+    delete region.dataset.liveStale;
+    const wait = Number(region.dataset.liveNext || 0) - Date.now();
+    if (wait > 0) {
+      if (region.dataset.liveLater) return;
+      region.dataset.liveLater = "yes";
+      setTimeout(() => {
+        delete region.dataset.liveLater;
+        if (region.isConnected) refresh(region);
+        else if (region.id) refreshById(region.id);
+      }, wait);
+      return;
+    }
+    region.dataset.liveNext = String(Date.now() + APART_MS);
+    htmx.trigger(region, "live");
+  }
+
+  function refreshById(id) {
+    const region = document.getElementById(id);
+    if (region && region.matches("[data-live]")) refresh(region);
+  }
+
+  function refreshAll() {
+    regions().forEach(refresh);
+  }
+
+  function flush() {
+    batch = null;
+    const topics = changed;
+    changed = new Set();
+    for (const region of regions()) {
+      if (topicsOf(region).some((topic) => topics.has(topic))) refresh(region);
+    }
+  }
+
+  function take(message) {
+    if (message.operation) changed.add(`operation:${message.operation}`).add("operations");
+    if (message.approval) changed.add(`approval:${message.approval}`).add("inbox");
+    if (message.server) changed.add(`server:${message.server}`).add("servers");
+    if (batch === null) batch = setTimeout(flush, BATCH_MS);
+  }
+
+  // --- what was typed stays: a form that was touched holds its region back until it is sent
+  document.addEventListener("input", (event) => {
+    const form = event.target.closest("[data-live] form");
+    if (form) form.dataset.typed = "yes";
+  });
+  document.addEventListener("reset", (event) => delete event.target.dataset.typed);
+  document.addEventListener("focusout", () => {
+    setTimeout(() => document.querySelectorAll("[data-live-stale]").forEach(refresh), 0);
+  });
+  // an answer that arrives while someone has begun to type is not shown either
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const region = event.detail.target;
+    if (!region.matches || !region.matches("[data-live]")) return;
+    if (busy(region)) {
+      region.dataset.liveStale = "yes";
+      event.detail.shouldSwap = false;
+    } else {
+      remember(region);
+    }
+  });
+
+  // --- no jump: what was opened stays open, the focus stays where it was
+  const opened = new Map();
+  function remember(region) {
+    const ids = [...region.querySelectorAll("details[open][id]")].map((details) => details.id);
+    opened.set(region.id, ids);
+  }
+  document.addEventListener("htmx:afterSwap", (event) => {
+    for (const id of opened.get(event.target.id) || []) {
+      const details = document.getElementById(id);
+      if (details) details.open = true;
+    }
+    opened.delete(event.target.id);
+  });
+
+  // --- the socket
+  function connect() {
+    const scheme = location.protocol === "https:" ? "wss:" : "ws:";
+    socket = new WebSocket(`${scheme}//${location.host}${document.body.dataset.liveSocket}`);
+    socket.addEventListener("message", (event) => {
+      const message = JSON.parse(event.data);
+      if (message.type === "ready") nowLive();
+      else take(message);
+    });
+    socket.addEventListener("close", (event) => closed(event.code));
+  }
+
+  function nowLive() {
+    failures = 0;
+    everConnected = true;
+    show("on", "live");
+    refreshAll(); // what changed while nobody listened, also between the page's making and now
+  }
+
+  function closed(code) {
+    if (code in GONE) {
+      show("gone", GONE[code]);
+      return;
+    }
+    failures += 1;
+    show(failures > 3 ? "off" : "wait", failures > 3 ? "not live" : "reconnecting");
+    const most = Math.min(BACK_OFF_MS.most, BACK_OFF_MS.first * 2 ** (failures - 1));
+    setTimeout(connect, most * (0.5 + Math.random() / 2));
+  }
+
+  // --- what changes without an event
+  setInterval(() => {
+    if (document.hidden) return;
+    for (const region of document.querySelectorAll("[data-live-every]")) {
+      const asked = Number(region.dataset.liveAsked || 0);
+      const now = Date.now();
+      if (!asked) region.dataset.liveAsked = String(now);
+      else if (now - asked >= Number(region.dataset.liveEvery) * 1000) {
+        region.dataset.liveAsked = String(now);
+        refresh(region);
+      }
+    }
+  }, 1000);
+  // a page that was asleep may have missed the close
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden && everConnected) refreshAll();
+  });
+
+  show("wait", "connecting");
+  connect();
+})();
