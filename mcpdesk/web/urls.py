@@ -3,11 +3,16 @@
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from mcpdesk.web import views
+from mcpdesk.web.views import shell, team
 
 urlpatterns = [
     path("", RedirectView.as_view(url="/inbox/"), name="home"),
-    path("health/", views.health, name="health"),
-    path("shell/inbox-badge/", views.inbox_badge, name="inbox_badge"),
+    path("health/", shell.health, name="health"),
+    path("shell/inbox-badge/", shell.inbox_badge, name="inbox_badge"),
+    path("team/", team.team, name="team"),
+    path("team/add/", team.add, name="team_add"),
+    path("team/<int:pk>/role/", team.role, name="team_role"),
+    path("team/<int:pk>/remove/", team.remove, name="team_remove"),
+    path("team/<int:pk>/deactivate/", team.deactivate, name="team_deactivate"),
     path("", include("mcpdesk.accounts.urls")),
 ]

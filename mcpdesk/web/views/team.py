@@ -1,0 +1,115 @@
+"""The Team page: who is in it, and what an admin may change."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from mcpdesk.accounts.access import Permission
+from mcpdesk.accounts.errors import Refused
+from mcpdesk.accounts.guard import MemberRequest, member_required
+from mcpdesk.accounts.models import Membership, Role
+from mcpdesk.audit.log import Actor
+from mcpdesk.web import members
+from mcpdesk.web.forms import AddMemberForm, RoleForm
+
+
+def _page(
+    request: MemberRequest,
+    form: AddMemberForm,
+    added: members.Added | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    people = Membership.objects.filter(team=request.member.team).select_related("user")
+    context = {
+        "people": people.order_by("-user__is_active", "user__name", "pk"),
+        "form": form,
+        "roles": Role.choices,
+        "added": added,
+        "may_change": request.member.may(Permission.ADMINISTER),
+    }
+    return render(request, "web/team.html", context, status=status)
+
+
+@require_safe
+@member_required()
+def team(request: MemberRequest) -> HttpResponse:
+    """Everybody in the team, with their roles."""
+    return _page(request, AddMemberForm())
+
+
+@require_POST
+@member_required(Permission.ADMINISTER)
+def add(request: MemberRequest) -> HttpResponse:
+    """Add a person. The answer is the page itself: a password made here is shown only once."""
+    form = AddMemberForm(request.POST)
+    if not form.is_valid():
+        return _page(request, form, status=422)
+    try:
+        added = members.add_member(
+            team_id=request.member.team_id,
+            actor=Actor.person(request.member),
+            now=datetime.now(UTC),
+            **form.values(),
+        )
+    except Refused as refusal:
+        form.add_error(None, refusal.sentence)
+        return _page(request, form, status=422)
+    return _page(request, AddMemberForm(), added)
+
+
+@require_POST
+@member_required(Permission.ADMINISTER)
+def role(request: MemberRequest, pk: int) -> HttpResponse:
+    """Give a member another role."""
+    form = RoleForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "That is not a role.")
+        return redirect("team")
+    chosen = Role(form.cleaned_data["role"])
+
+    return _carry_out(
+        request,
+        lambda **who_and_when: members.change_role(pk, role=chosen, **who_and_when),
+        f"The role is now {chosen.label}.",
+    )
+
+
+@require_POST
+@member_required(Permission.ADMINISTER)
+def remove(request: MemberRequest, pk: int) -> HttpResponse:
+    """Take a person out of the team."""
+    return _carry_out(
+        request,
+        lambda **who_and_when: members.remove_member(pk, **who_and_when),
+        "Removed from the team. Open pages of theirs have stopped updating.",
+    )
+
+
+@require_POST
+@member_required(Permission.ADMINISTER)
+def deactivate(request: MemberRequest, pk: int) -> HttpResponse:
+    """Close a person's account."""
+    return _carry_out(
+        request,
+        lambda **who_and_when: members.deactivate(pk, **who_and_when),
+        "Deactivated: no sign-in any more. Their votes and answers keep the name.",
+    )
+
+
+def _carry_out(request: MemberRequest, verb: Callable[..., object], done: str) -> HttpResponse:
+    """One verb, then the page again with what came of it."""
+    try:
+        verb(
+            team_id=request.member.team_id,
+            actor=Actor.person(request.member),
+            now=datetime.now(UTC),
+        )
+    except Refused as refusal:
+        messages.error(request, refusal.sentence)
+    else:
+        messages.success(request, done)
+    return redirect("team")
