@@ -149,7 +149,10 @@ class Operation(models.Model):
 
     # the call
     attempts_made = models.PositiveIntegerField(default=0)
-    round = models.PositiveIntegerField(default=0, help_text="MRTR rounds answered or repeated.")
+    round = models.PositiveIntegerField(default=0, help_text="MRTR rounds asked so far.")
+    state_only_rounds = models.PositiveIntegerField(
+        default=0, help_text="Rounds in a row that brought a requestState and no question."
+    )
     repeatable = models.BooleanField(
         default=False, help_text="May be sent again after an unknown outcome."
     )
@@ -275,6 +278,8 @@ class Attempt(models.Model):
     finished_at = models.DateTimeField(null=True)
     outcome = models.CharField(max_length=12, choices=AttemptOutcome.choices, blank=True)
     problem = models.CharField(max_length=500, blank=True)
+    # the handle this very call brought, also where it came too late for the operation
+    task_id = EncryptedJSONField(null=True)
 
     class Meta:
         ordering = ["number"]
@@ -396,3 +401,13 @@ class Delivery(models.Model):
     def as_input_response(self) -> tuple[str, dict[str, Any]]:
         """(key, ElicitResult) as it goes into `inputResponses`."""
         return self.input_request.key, self.response
+
+
+class Heartbeat(models.Model):
+    """When a kind of process was last seen at work; the health page and the clock read it."""
+
+    process = models.CharField(max_length=16, primary_key=True)
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.process} at {self.at:%H:%M:%S}"

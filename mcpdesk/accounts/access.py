@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from enum import StrEnum, auto
 from typing import Any, Protocol, TypeVar
 
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 
 from mcpdesk.accounts.models import Membership, Role, Team, User
-
 
 ModelT = TypeVar("ModelT", bound=Model)
 
@@ -103,7 +102,7 @@ def member_in(user: User, team_id: int) -> Member | None:
 
 
 def in_team(member: Member, queryset: QuerySet[ModelT]) -> QuerySet[ModelT]:
-    """Rows of the member's team; for servers, operations and approvals, which all roles may list."""
+    """Rows of the member's team: servers, operations and approvals, which all roles may list."""
     if not member.may(Permission.SEE_OPERATIONS):
         return queryset.none()
     return queryset.filter(team_id=member.team_id)
@@ -144,3 +143,17 @@ def may_see_payload(member: Member, operation: OperationLike) -> bool:
     if member.may(Permission.SEE_ALL_PAYLOADS) or operation.started_by_id == member.user_id:
         return True
     return member.may(Permission.DECIDE) and operation.approvals.filter(put_to(member)).exists()
+
+
+def payload_seen(member: Member, approvals: QuerySet[Any]) -> Q:
+    """may_see_payload() as a condition on rows that have an `operation`, for lists.
+
+    `approvals` is every approval, from the layer that keeps them.
+    """
+    if member.may(Permission.SEE_ALL_PAYLOADS):
+        return Q(team_id=member.team_id)
+    seen = Q(operation__started_by=member.user_id)
+    if member.may(Permission.DECIDE):
+        put = approvals.filter(put_to(member), operation=OuterRef("operation"))
+        seen |= Q(Exists(put))
+    return Q(team_id=member.team_id) & seen

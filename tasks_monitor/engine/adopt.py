@@ -1,0 +1,112 @@
+"""Adopt: follow a task that some other client started."""
+
+from datetime import datetime
+
+from django.db import IntegrityError, transaction
+
+from mcpdesk.audit.log import Actor, record
+from mcpdesk.mcp.limits import MAX_TASK_ID_CHARS
+from tasks_monitor.engine.doorbell import ring_on_commit
+from tasks_monitor.engine.errors import Refused
+from tasks_monitor.engine.start import Started, callable_server, check_texts, default_answerers
+from tasks_monitor.models import Operation, Payload, Server, hash_task_id
+from tasks_monitor.states import State
+
+
+@transaction.atomic
+def adopt(
+    *,
+    team_id: int,
+    server_id: int,
+    task_id: str,
+    tool_name: str,
+    actor: Actor,
+    now: datetime,
+    reason: str = "",
+    questions_to: str | None = None,
+) -> Started:
+    """Put a task handle under the desk's care; it is polled from now on.
+
+    A handle that the desk follows already (adopted or its own) returns that operation. Raises
+    Refused.
+    """
+    server = callable_server(team_id, server_id)
+    check_task_id(task_id)
+    check_texts(reason, None)
+    if not tool_name or len(tool_name) > 256 or "\x00" in tool_name:
+        raise Refused("Name the tool that made the task: 1 to 256 characters.")
+    followed = _followed(server, task_id)
+    if followed:
+        return Started(followed, created=False)
+    try:
+        with transaction.atomic():
+            operation = _insert(
+                server,
+                task_id,
+                tool_name,
+                actor,
+                now,
+                reason,
+                questions_to or default_answerers(server, actor),
+            )
+        return Started(operation, created=True)
+    except IntegrityError:
+        followed = _followed(server, task_id)
+        if followed is None:
+            raise
+        return Started(followed, created=False)
+
+
+def check_task_id(task_id: str) -> None:
+    """Refuse what no server could have sent, or no request header could carry."""
+    if not task_id or len(task_id) > MAX_TASK_ID_CHARS:
+        raise Refused(f"A task id has 1 to {MAX_TASK_ID_CHARS} characters.")
+    try:
+        task_id.encode("utf-8")
+    except UnicodeEncodeError:
+        raise Refused("The task id is not valid Unicode.") from None
+
+
+def _followed(server: Server, task_id: str) -> Operation | None:
+    return Operation.objects.filter(server=server, task_hash=hash_task_id(task_id)).first()
+
+
+def _insert(
+    server: Server,
+    task_id: str,
+    tool_name: str,
+    actor: Actor,
+    now: datetime,
+    reason: str,
+    questions_to: str,
+) -> Operation:
+    operation = Operation.objects.create(
+        team_id=server.team_id,
+        server=server,
+        tool_name=tool_name,
+        state=State.WORKING,
+        adopted=True,
+        started_by=actor.user,
+        reason=reason,
+        questions_to=questions_to,
+        created_at=now,
+        updated_at=now,
+        due_at=now,
+        task_id=task_id,
+        task_hash=hash_task_id(task_id),
+        task_created_at=now,
+    )
+    Payload.objects.create(operation=operation)
+    record(
+        "operation.adopted",
+        team_id=server.team_id,
+        operation_id=operation.pk,
+        server_id=server.pk,
+        actor=actor,
+        now=now,
+        tool=tool_name[:200],
+        server=server.name,
+        task=operation.task_label,
+    )
+    ring_on_commit(operation.pk)
+    return operation

@@ -1,0 +1,127 @@
+"""What the engine learns of a server by talking to it: reachable, throttled, its clock."""
+
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from django.db import transaction
+from django.db.models import F, Q
+
+from mcpdesk.audit.log import DESK, record
+from mcpdesk.mcp import pacing
+from mcpdesk.mcp.replies import ReplyProblem, Unreadable
+from tasks_monitor.models import Server
+from tasks_monitor.transport import Exchange, FailureKind
+
+#: No connection came about: the server, not this one operation, has the trouble.
+_UNREACHABLE: Final = frozenset(
+    {FailureKind.DNS, FailureKind.REFUSED, FailureKind.TLS, FailureKind.CONNECT_TIMEOUT}
+)
+BACKOFF_LAST_S = 60.0
+AUTHORIZATION_PAUSE_S = 60.0
+
+
+def note_exchanges(server_id: int, exchanges: list[Exchange], now: datetime) -> None:
+    """Take in what a batch of exchanges with one server says of the server itself."""
+    if any(e.reply is not None for e in exchanges):
+        _reached(server_id, now)
+    elif any(e.failure and e.failure.kind in _UNREACHABLE for e in exchanges):
+        _unreachable(server_id, next(e for e in exchanges if e.failure), now)
+    for exchange in exchanges:
+        _note_reply(server_id, exchange, now)
+
+
+def _note_reply(server_id: int, exchange: Exchange, now: datetime) -> None:
+    if exchange.retry_after_s is not None:
+        _hold(server_id, exchange.retry_after_s, "throttled", now)
+    reply = exchange.reply
+    if isinstance(reply, Unreadable):
+        if reply.reason == ReplyProblem.AUTHORIZATION and reply.http_status == 401:
+            _hold(server_id, AUTHORIZATION_PAUSE_S, "authorization", now)
+        Server.objects.filter(pk=server_id).update(last_problem=reply.sentence[:500])
+    if exchange.server_date is not None:
+        _note_clock(server_id, exchange.server_date, exchange.received_at)
+
+
+def _reached(server_id: int, now: datetime) -> None:
+    """Cheap on the usual path: nothing is written while all is well."""
+    troubled = Q(unreachable_since__isnull=False) | Q(failures__gt=0)
+    quiet = Q(last_ok_at__isnull=True) | Q(last_ok_at__lt=now - timedelta(seconds=5))
+    with transaction.atomic():
+        server = (
+            Server.objects.select_for_update(skip_locked=True)
+            .filter(troubled | quiet, pk=server_id)
+            .first()
+        )
+        if server is None:
+            return
+        came_back = server.unreachable_since is not None
+        server.unreachable_since, server.failures, server.last_ok_at = None, 0, now
+        if came_back:
+            server.last_problem = ""
+            _clear_hold(server, "unreachable")
+            _record(server, "server.reachable", now)
+        server.save(
+            update_fields=[
+                "unreachable_since",
+                "failures",
+                "last_ok_at",
+                "last_problem",
+                "not_before",
+                "not_before_reason",
+            ]
+        )
+
+
+def _clear_hold(server: Server, reason: str) -> None:
+    if server.not_before_reason == reason:
+        server.not_before, server.not_before_reason = None, ""
+
+
+@transaction.atomic
+def _unreachable(server_id: int, exchange: Exchange, now: datetime) -> None:
+    """Back off for the whole server: one probe after each pause instead of one per operation."""
+    assert exchange.failure is not None
+    server = Server.objects.select_for_update().get(pk=server_id)
+    if server.not_before is not None and server.not_before > now:
+        return
+    server.failures = min(server.failures + 1, 30)
+    pause = min(2.0 ** (server.failures - 1), BACKOFF_LAST_S)
+    server.not_before = now + timedelta(seconds=pause)
+    server.not_before_reason = "unreachable"
+    server.last_problem = exchange.failure.sentence[:500]
+    if server.unreachable_since is None:
+        server.unreachable_since = now
+        _record(server, "server.unreachable", now, reason=exchange.failure.kind.value)
+    server.save()
+
+
+@transaction.atomic
+def _hold(server_id: int, seconds: float, reason: str, now: datetime) -> None:
+    """Nothing is sent to the server before then, and its pages say so."""
+    until = now + timedelta(seconds=seconds)
+    longer = Q(not_before__isnull=True) | Q(not_before__lt=until)
+    held = Server.objects.filter(longer, pk=server_id)
+    if held.update(not_before=until, not_before_reason=reason, failures=F("failures")):
+        server = Server.objects.get(pk=server_id)
+        _record(server, "server.throttled", now, seconds=round(seconds))
+
+
+def _note_clock(server_id: int, server_date: datetime, received_at: datetime) -> None:
+    """Keep a skew that is worth showing; an HTTP date has whole seconds only."""
+    skew = pacing.clock_skew_ms(server_date, received_at)
+    shown = skew if abs(skew) > pacing.SKEW_SHOWN_MS else 0
+    Server.objects.filter(pk=server_id).exclude(
+        clock_skew_ms__range=(shown - 5_000, shown + 5_000)
+    ).update(clock_skew_ms=shown)
+
+
+def _record(server: Server, kind: str, now: datetime, **data: Any) -> None:
+    record(
+        kind,
+        team_id=server.team_id,
+        server_id=server.pk,
+        actor=DESK,
+        now=now,
+        server=server.name,
+        **data,
+    )

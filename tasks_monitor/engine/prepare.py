@@ -1,0 +1,154 @@
+"""Prepare: decides what a claimed operation needs next, and writes it down before it leaves."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from mcpdesk.mcp.headers import HeaderPlan, InvalidToolHeader, header_plan
+from tasks_monitor.engine.claim import Claim, release
+from tasks_monitor.engine.rows import lock, move, note
+from tasks_monitor.engine.work import Call, Cancel, Poll, Update, Work, next_request_id
+from tasks_monitor.models import (
+    Attempt,
+    Delivery,
+    DeliveryState,
+    InputRequestSource,
+    Operation,
+)
+from tasks_monitor.states import State
+
+
+def prepare(claims: Iterable[Claim], now: datetime) -> list[Work]:
+    """The requests to make for these claims; each is durable before it is returned."""
+    works = (_prepare_one(claim, now) for claim in claims)
+    return [work for work in works if work is not None]
+
+
+def _prepare_one(claim: Claim, now: datetime) -> Work | None:
+    if claim.state == State.READY:
+        return _begin_call(claim, now)
+    if not claim.has_task:
+        release(claim, due_at=None)
+        return None
+    return _next_for_task(claim, now) if claim.attention else Poll(claim)
+
+
+def _held(claim: Claim) -> Operation | None:
+    """The operation, locked, while this lease still holds it."""
+    operation = lock(claim.operation_id)
+    return operation if operation.lease_token == claim.lease_token else None
+
+
+@transaction.atomic
+def _begin_call(claim: Claim, now: datetime) -> Call | None:
+    """Record `calling` and the attempt: the request may leave once this has committed."""
+    operation = _held(claim)
+    if operation is None or operation.state != State.READY:
+        return None
+    plan = _header_plan(operation)
+    if isinstance(plan, str):
+        move(operation, State.FAILED, now=now, reason=plan)
+        return None
+    move(
+        operation,
+        State.CALLING,
+        now=now,
+        reason="The call is about to leave",
+        due_at=None,
+        attempts_made=operation.attempts_made + 1,
+    )
+    attempt = Attempt.objects.create(
+        operation=operation,
+        number=operation.attempts_made,
+        request_id=next_request_id(),
+        round=operation.round,
+        sent_at=now,
+    )
+    note(
+        operation,
+        "call.sent",
+        now,
+        attempt=attempt.number,
+        request_id=attempt.request_id,
+        round=attempt.round,
+    )
+    return Call(
+        claim,
+        attempt.pk,
+        attempt.request_id,
+        operation.tool_name,
+        plan,
+        operation.payload.arguments or {},
+        _round_responses(operation, now),
+        operation.payload.request_state,
+    )
+
+
+def _header_plan(operation: Operation) -> HeaderPlan | str:
+    """Which arguments go into headers too, or a sentence why the tool cannot be called."""
+    tool = operation.server.tools.filter(name=operation.tool_name).first()
+    if tool is None:
+        return ()
+    schema = tool.definition.get("inputSchema")
+    try:
+        return header_plan(schema if isinstance(schema, dict) else {})
+    except InvalidToolHeader as error:
+        return f"The tool cannot be called: {error.reason}"
+
+
+def _round_responses(operation: Operation, now: datetime) -> dict[str, Any] | None:
+    """The answers of the current MRTR round; None where the call carries none."""
+    deliveries = list(
+        Delivery.objects.select_related("input_request").filter(
+            input_request__operation=operation,
+            input_request__source=InputRequestSource.MRTR,
+            input_request__round=operation.round,
+        )
+    )
+    _mark_sent(operation, deliveries, now)
+    return dict(d.as_input_response() for d in deliveries) or None
+
+
+@transaction.atomic
+def _next_for_task(claim: Claim, now: datetime) -> Work | None:
+    """An answer before a cancellation, a cancellation before a poll; a poll where in doubt."""
+    operation = _held(claim)
+    if operation is None:
+        return None
+    deliveries = list(
+        Delivery.objects.select_for_update(of=("self",))
+        .select_related("input_request")
+        .filter(
+            input_request__operation=operation,
+            input_request__source=InputRequestSource.TASK,
+            state__in=[DeliveryState.SAVED, DeliveryState.SENT],
+        )
+    )
+    in_doubt = any(d.state == DeliveryState.SENT for d in deliveries)
+    if deliveries and not in_doubt:
+        _mark_sent(operation, deliveries, now)
+        responses = dict(d.as_input_response() for d in deliveries)
+        return Update(claim, tuple(d.pk for d in deliveries), responses)
+    if operation.cancel_requested_at and operation.cancel_sent_at is None:
+        return Cancel(claim)
+    if operation.poll_not_before and operation.poll_not_before > now:
+        release(claim, due_at=operation.poll_not_before)
+        return None
+    return Poll(claim)
+
+
+def _mark_sent(operation: Operation, deliveries: list[Delivery], now: datetime) -> None:
+    for delivery in deliveries:
+        delivery.state = DeliveryState.SENT
+        delivery.sent_at = now
+        delivery.times_sent += 1
+        delivery.save(update_fields=["state", "sent_at", "times_sent"])
+        note(
+            operation,
+            "answer.sent",
+            now,
+            question=delivery.input_request_id,
+            count=delivery.times_sent,
+        )

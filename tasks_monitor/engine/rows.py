@@ -1,0 +1,119 @@
+"""Locking an operation, and the one place that changes its state."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from mcpdesk.audit.log import DESK, Actor, record
+from tasks_monitor.models import InputRequest, InputRequestState, Operation
+from tasks_monitor.signals import tell_input_requests_changed
+from tasks_monitor.states import NEEDS_OPERATOR, TERMINAL, State, check
+
+_SENTENCE_CHARS = 500
+
+
+class Raced(Exception):
+    """Another transaction moved the operation first; this one must look again."""
+
+
+def lock(operation_id: UUID) -> Operation:
+    """The operation, locked until the transaction ends. Raises Operation.DoesNotExist."""
+    return (
+        Operation.objects.select_for_update(of=("self",))
+        .select_related("server")
+        .get(pk=operation_id)
+    )
+
+
+def move(
+    operation: Operation,
+    after: State,
+    *,
+    now: datetime,
+    reason: str,
+    actor: Actor = DESK,
+    code: int | None = None,
+    **changes: Any,
+) -> None:
+    """Take the operation to another state, with its event, in the caller's transaction.
+
+    `reason` is a sentence for people (nothing a server wrote). `changes` are further columns.
+    Raises TransitionRefused for a pair outside the table, Raced when the row has moved already.
+    """
+    before = State(operation.state)
+    check(before, after)
+    columns = {
+        "state": after,
+        "updated_at": now,
+        **_settled(after, now, reason),
+        **changes,
+    }
+    if not Operation.objects.filter(pk=operation.pk, state=before).update(**columns):
+        raise Raced(operation.pk)
+    for name, value in columns.items():
+        setattr(operation, name, value)
+    note(
+        operation,
+        "operation.moved",
+        now,
+        actor,
+        before=before.label,
+        after=after.label,
+        reason=reason[:200],
+        **({} if code is None else {"code": code}),
+    )
+    if after in TERMINAL:
+        close_questions(operation, after, now)
+
+
+def _settled(after: State, now: datetime, reason: str) -> dict[str, Any]:
+    """What goes with a state that nothing leaves by itself."""
+    if after in TERMINAL:
+        return {
+            "finished_at": now,
+            "explanation": reason[:_SENTENCE_CHARS],
+            "due_at": None,
+            "attention": False,
+            "lease_token": None,
+            "leased_until": None,
+        }
+    if after in NEEDS_OPERATOR:
+        return {"explanation": reason[:_SENTENCE_CHARS], "due_at": None}
+    return {"explanation": ""}
+
+
+def note(operation: Operation, kind: str, now: datetime, actor: Actor = DESK, **data: Any) -> None:
+    """Record an event of this operation."""
+    record(kind, team_id=operation.team_id, operation_id=operation.pk, actor=actor, now=now, **data)
+
+
+def close_questions(operation: Operation, ended: State, now: datetime) -> None:
+    """Close what is still asked when the operation ends, each ending under its own name."""
+    state = InputRequestState.EXPIRED if ended == State.EXPIRED else InputRequestState.CLOSED
+    for question in operation.input_requests.select_for_update().filter(
+        state=InputRequestState.OPEN
+    ):
+        close_question(operation, question, state, now)
+
+
+def close_question(
+    operation: Operation, question: InputRequest, state: InputRequestState, now: datetime
+) -> None:
+    """Close one question for a reason that is no person's answer."""
+    question.state = state
+    question.closed_at = now
+    touch_question(operation, question)
+    note(
+        operation,
+        "question.closed",
+        now,
+        question=question.pk,
+        reason=state.label,
+    )
+
+
+def touch_question(operation: Operation, question: InputRequest) -> None:
+    """Save a changed question so that the layer above takes it in."""
+    question.version += 1
+    question.save(update_fields=["state", "closed_at", "version"])
+    tell_input_requests_changed(operation.pk)

@@ -1,0 +1,270 @@
+"""Servers: add, change, and find out what is there."""
+
+import re
+from datetime import datetime, timedelta
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from asgiref.sync import async_to_sync
+from django.db import IntegrityError, transaction
+
+from mcpdesk.audit.log import Actor, record
+from mcpdesk.mcp.outcomes import (
+    Discovered,
+    DiscoverOutcome,
+    LegacyServer,
+    Rejected,
+    UnsupportedVersion,
+)
+from tasks_monitor.engine.endpoints import credential_headers, endpoint_of
+from tasks_monitor.engine.errors import Refused
+from tasks_monitor.models import Answerers, AuthKind, Era, Server, Tool
+from tasks_monitor.session import Session, ToolList
+from tasks_monitor.transport import Transport
+
+_NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
+_HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
+_HEADER_VALUE: Final = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,4094}[\x21-\x7e])?")
+#: Headers the protocol or HTTP itself decides; a credential may not set them.
+_OURS: Final = re.compile(
+    r"(?i)accept|content-.*|host|connection|transfer-encoding|mcp-.*|user-agent|cookie"
+)
+
+
+def bearer(token: str) -> dict[str, Any]:
+    """The credential for a bearer token (RFC 6750)."""
+    return {"headers": [["Authorization", f"Bearer {token}"]]}
+
+
+@transaction.atomic
+def add_server(
+    *,
+    team_id: int,
+    name: str,
+    url: str,
+    identity: str,
+    auth_kind: str,
+    credential: dict[str, Any] | None,
+    allow_private: bool,
+    questions_to: str,
+    actor: Actor,
+    now: datetime,
+) -> Server:
+    """Add a server to the team; nothing is sent yet. Raises Refused."""
+    _check(name, url, identity, auth_kind, credential, questions_to)
+    try:
+        with transaction.atomic():
+            server = Server.objects.create(
+                team_id=team_id,
+                name=name,
+                url=url,
+                identity=identity,
+                auth_kind=auth_kind,
+                credential=credential,
+                allow_private=allow_private,
+                questions_to=questions_to,
+                created_at=now,
+            )
+    except IntegrityError:
+        raise Refused(f"This team has a server named {name} already.") from None
+    _record(server, "server.added", actor, now)
+    return server
+
+
+@transaction.atomic
+def change_server(
+    server_id: int,
+    *,
+    name: str,
+    identity: str,
+    auth_kind: str,
+    credential: dict[str, Any] | None,
+    allow_private: bool,
+    questions_to: str,
+    paused: bool,
+    max_in_flight: int,
+    call_timeout_s: int,
+    actor: Actor,
+    now: datetime,
+) -> Server:
+    """Change what may change; `credential` None keeps the stored one. Raises Refused.
+
+    The address never changes: a task id means nothing on another server.
+    """
+    server = Server.objects.select_for_update().get(pk=server_id)
+    if credential is None and auth_kind == server.auth_kind:
+        credential = server.credential
+    _check(name, server.url, identity, auth_kind, credential, questions_to)
+    if not 1 <= max_in_flight <= 100 or not 1 <= call_timeout_s <= 3600:
+        raise Refused("Allow 1 to 100 requests at a time, and 1 to 3600 seconds for a call.")
+    wanted = {
+        "name": name,
+        "identity": identity,
+        "auth_kind": auth_kind,
+        "credential": credential,
+        "allow_private": allow_private,
+        "questions_to": questions_to,
+        "paused": paused,
+        "max_in_flight": max_in_flight,
+        "call_timeout_s": call_timeout_s,
+    }
+    changed = [field for field, value in wanted.items() if getattr(server, field) != value]
+    for field, value in wanted.items():
+        setattr(server, field, value)
+    if "credential" in changed and server.not_before_reason == "authorization":
+        server.not_before, server.not_before_reason = None, ""
+    try:
+        with transaction.atomic():
+            server.save()
+    except IntegrityError:
+        raise Refused(f"This team has a server named {name} already.") from None
+    if changed:
+        _record(server, "server.changed", actor, now, fields=", ".join(changed))
+    return server
+
+
+def _check(
+    name: str,
+    url: str,
+    identity: str,
+    auth_kind: str,
+    credential: dict[str, Any] | None,
+    questions_to: str,
+) -> None:
+    if not _NAME.fullmatch(name):
+        raise Refused("A name has 1 to 40 small letters, digits, dashes or underscores.")
+    if len(identity) > 80 or "\x00" in identity:
+        raise Refused("Say in at most 80 characters who we are on this server.")
+    if auth_kind not in AuthKind.values or questions_to not in Answerers.values:
+        raise Refused("Choose one of the listed options.")
+    check_url(url)
+    _check_credential(auth_kind, credential)
+
+
+def check_url(url: str) -> None:
+    """Refuse an address that no request could go to. Raises Refused."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise Refused("The address is not a URL.") from None
+    if parts.scheme not in {"http", "https"} or not parts.hostname or port == 0:
+        raise Refused("Give the whole address, such as https://host.example/mcp.")
+    if parts.username is not None or parts.password is not None:
+        raise Refused("Leave user name and password out of the address: use the credential.")
+    if parts.fragment or len(url) > 2000 or not url.isascii() or re.search(r"[\s\x00-\x1f]", url):
+        raise Refused("The address has characters or parts that a request cannot carry.")
+
+
+def _check_credential(auth_kind: str, credential: dict[str, Any] | None) -> None:
+    headers = credential_headers(credential)
+    if (auth_kind == AuthKind.NONE) != (not headers):
+        raise Refused("Give the credential that goes with the chosen kind, or choose none.")
+    for name, value in headers:
+        if not _HEADER_NAME.fullmatch(name) or _OURS.fullmatch(name):
+            raise Refused(f"{name} cannot be sent as a header of a credential.")
+        if not _HEADER_VALUE.fullmatch(value):
+            raise Refused(f"The value of {name} has characters that a header cannot carry.")
+
+
+def test_server(server_id: int, *, actor: Actor, now: datetime) -> Server:
+    """Ask the server who it is and what tools it has, and keep what was found.
+
+    Talks to the network, so it must not be called inside a transaction. Raises
+    Server.DoesNotExist.
+    """
+    server = Server.objects.get(pk=server_id)
+    found, tools = async_to_sync(_look)(server)
+    with transaction.atomic():
+        server = Server.objects.select_for_update().get(pk=server_id)
+        _keep_discovery(server, found, now)
+        if tools is not None:
+            _keep_tools(server, tools, now)
+        server.save()
+        outcome = server.test_problem or f"{server.get_era_display()}, {server.tools.count()} tools"
+        _record(server, "server.tested", actor, now, outcome=outcome[:200])
+    return server
+
+
+async def _look(server: Server) -> tuple[DiscoverOutcome, Any]:
+    transport = Transport()
+    try:
+        session = Session(transport, endpoint_of(server))
+        found = (await session.discover()).outcome
+        if not isinstance(found, Discovered):
+            return found, None
+        return found, (await session.list_tools()).outcome
+    finally:
+        await transport.aclose()
+
+
+def _keep_discovery(server: Server, found: DiscoverOutcome, now: datetime) -> None:
+    server.tested_at = now
+    server.test_problem = _discovery_problem(found)
+    if isinstance(found, Discovered):
+        server.era = Era.MODERN
+        server.protocol_version = (found.supported_versions or ("",))[0][:32]
+        server.discovery = {
+            "serverInfo": found.server_info,
+            "capabilities": found.capabilities,
+            "instructions": found.instructions,
+            "supportedVersions": list(found.supported_versions),
+        }
+    elif isinstance(found, LegacyServer):
+        server.era = Era.LEGACY
+
+
+def _discovery_problem(found: DiscoverOutcome) -> str:
+    if isinstance(found, Discovered):
+        return ""
+    if isinstance(found, LegacyServer):
+        return found.reason
+    if isinstance(found, UnsupportedVersion):
+        versions = ", ".join(found.supported[:10]) or "none it named"
+        return f"The server speaks other versions of the protocol: {versions}."
+    if isinstance(found, Rejected):
+        return f"The server refused to say what it offers (error {found.code})."
+    return found.sentence
+
+
+def _keep_tools(server: Server, tools: Any, now: datetime) -> None:
+    """Replace the list as a whole; on trouble the old list stays."""
+    if not isinstance(tools, ToolList):
+        server.test_problem = _discovery_problem(tools)
+        return
+    server.test_problem = tools.problem or ""
+    rows = {
+        t.name: Tool(server=server, name=t.name, definition=t.raw)
+        for t in tools.tools
+        if _storable(t.name)
+    }
+    for rejected in tools.rejected:
+        if _storable(rejected.name):
+            rows[rejected.name] = Tool(
+                server=server, name=rejected.name, definition={}, problem=rejected.reason[:500]
+            )
+    server.tools.all().delete()
+    Tool.objects.bulk_create(rows.values())
+    server.tools_fetched_at = now
+    server.tools_fresh_until = now + timedelta(milliseconds=min(tools.ttl_ms, 10**12))
+
+
+def _storable(name: str) -> bool:
+    """A name that PostgreSQL's text takes."""
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return 0 < len(name) <= 256 and "\x00" not in name
+
+
+def _record(server: Server, kind: str, actor: Actor, now: datetime, **data: Any) -> None:
+    record(
+        kind,
+        team_id=server.team_id,
+        server_id=server.pk,
+        actor=actor,
+        now=now,
+        server=server.name,
+        **data,
+    )

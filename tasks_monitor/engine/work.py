@@ -1,0 +1,106 @@
+"""One request to make: values that were read before, so that no database is needed meanwhile."""
+
+import itertools
+import secrets
+from collections.abc import Awaitable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+from uuid import UUID
+
+from mcpdesk.mcp.headers import HeaderPlan
+from tasks_monitor.engine.claim import Claim
+from tasks_monitor.session import Session, Step
+
+# JSON-RPC ids: never used twice by this process, and unlikely by two of them.
+_ids = itertools.count(secrets.randbelow(2**52))
+
+
+def next_request_id() -> int:
+    """A JSON-RPC id for a new request; a retry is a new request."""
+    return next(_ids)
+
+
+class Work(Protocol):
+    """A claim and the one exchange it is for."""
+
+    @property
+    def claim(self) -> Claim: ...
+
+    def exchange(self, session: Session) -> Awaitable[Step[Any]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Poll:
+    """`tasks/get`."""
+
+    claim: Claim
+
+    def exchange(self, session: Session) -> Awaitable[Step[Any]]:
+        return session.get_task(next_request_id(), self.claim.task_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`tools/call`, for an attempt that is recorded already. Payloads stay out of `repr`."""
+
+    claim: Claim
+    attempt_id: int
+    request_id: int
+    tool_name: str
+    header_plan: HeaderPlan
+    arguments: dict[str, Any] = field(repr=False)
+    input_responses: dict[str, Any] | None = field(repr=False)
+    request_state: str | None = field(repr=False)
+
+    def exchange(self, session: Session) -> Awaitable[Step[Any]]:
+        return session.call_tool(
+            self.request_id,
+            self.tool_name,
+            self.arguments,
+            self.header_plan,
+            self.input_responses,
+            self.request_state,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """`tasks/update` with the answers that are saved."""
+
+    claim: Claim
+    delivery_ids: tuple[int, ...]
+    input_responses: dict[str, Any] = field(repr=False)
+
+    def exchange(self, session: Session) -> Awaitable[Step[Any]]:
+        return session.update_task(next_request_id(), self.claim.task_id, self.input_responses)
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """`tasks/cancel`."""
+
+    claim: Claim
+
+    def exchange(self, session: Session) -> Awaitable[Step[Any]]:
+        return session.cancel_task(next_request_id(), self.claim.task_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A work and what it came to."""
+
+    work: Work
+    step: Step[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Broke:
+    """A work whose exchange raised: a fault of ours. The outcome is as if nothing had answered."""
+
+    work: Work
+    error: BaseException
+
+
+def operation_of(done: Done | Broke) -> UUID:
+    """The operation a finished work belongs to."""
+    return done.work.claim.operation_id

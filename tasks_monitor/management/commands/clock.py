@@ -1,0 +1,76 @@
+"""`./desk clock`: the process that finds what nobody rang for."""
+
+import signal
+import threading
+import time
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+from django.db import DatabaseError, close_old_connections
+from django.utils import timezone
+
+from tasks_monitor.engine.doorbell import ring, ring_task
+from tasks_monitor.engine.heartbeat import beat, last_beat
+from tasks_monitor.engine.sweep import anything_due, sweep
+
+SWEEP_EVERY_S = 1.0
+#: Unanswered rings are repeated at this pace: a broker without workers must not fill up.
+RING_AGAIN_AFTER = timedelta(seconds=5)
+SIGN_OF_LIFE_EVERY = timedelta(seconds=10)
+APPROVALS_SWEEP = "approvals.tasks.sweep"
+APPROVALS_EVERY_S = 2.0
+
+
+class Command(BaseCommand):
+    help = "Look for work that nobody rang for. Runs until it is stopped; several do no harm."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        stop = threading.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: stop.set())
+        clock = Clock()
+        while not stop.wait(settings.SWEEP_INTERVAL_S):
+            self._tick(clock)
+
+    def _tick(self, clock: "Clock") -> None:
+        close_old_connections()
+        try:
+            clock.tick(timezone.now(), time.monotonic())
+        except DatabaseError as error:
+            self.stderr.write(f"The database did not answer ({type(error).__name__}); going on.")
+
+
+class Clock:
+    """Decides at each tick what to look at; keeps nothing that matters."""
+
+    def __init__(self) -> None:
+        self._swept_at = self._approvals_at = float("-inf")
+        self._rung_at: datetime | None = None
+
+    def tick(self, now: datetime, monotonic: float) -> None:
+        """One look. `now` is aware UTC, `monotonic` a steady clock in s."""
+        if monotonic - self._swept_at >= SWEEP_EVERY_S:
+            self._swept_at = monotonic
+            beat("clock", now)
+            sweep(now)
+        if not self._is_answered(now):
+            return
+        if anything_due(now) or self._is_quiet(now):
+            self._rung_at = now
+            ring()
+        if monotonic - self._approvals_at >= APPROVALS_EVERY_S:
+            self._approvals_at = monotonic
+            ring_task(APPROVALS_SWEEP)
+
+    def _is_answered(self, now: datetime) -> bool:
+        """Whether a worker came to the last ring, or it is time to ring once more."""
+        if self._rung_at is None or now - self._rung_at >= RING_AGAIN_AFTER:
+            return True
+        seen = last_beat("worker")
+        return seen is not None and seen >= self._rung_at
+
+    def _is_quiet(self, now: datetime) -> bool:
+        """Time for a sign of life although nothing is due: the health page shows it."""
+        return self._rung_at is None or now - self._rung_at >= SIGN_OF_LIFE_EVERY

@@ -1,0 +1,35 @@
+"""`./desk timeline OPERATION`: everything that happened to one operation."""
+
+from typing import Any
+from uuid import UUID
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from mcpdesk.audit.models import Event
+from tasks_monitor.models import Operation
+
+
+class Command(BaseCommand):
+    help = "Print the timeline of an operation: its events in order, times in UTC."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("operation", help="the operation's id, or the first part of it")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        operation = self._find(options["operation"])
+        self.stdout.write(f"{operation.pk}  {operation.tool_name} on {operation.server.name}")
+        for event in Event.objects.filter(operation_id=operation.pk).order_by("id"):
+            self.stdout.write(str(event))
+        self.stdout.write(f"now: {operation.get_state_display()}")
+
+    def _find(self, wanted: str) -> Operation:
+        operations = Operation.objects.select_related("server")
+        try:
+            found = list(operations.filter(pk=UUID(wanted)))
+        except ValueError:
+            found = list(operations.filter(pk__startswith=wanted.lower())[:2]) if wanted else []
+        if not found:
+            raise CommandError(f"There is no operation {wanted}.")
+        if len(found) > 1:
+            raise CommandError(f"Several operations begin with {wanted}: give more of the id.")
+        return found[0]

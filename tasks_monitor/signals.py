@@ -1,0 +1,16 @@
+"""Facts the engine tells the layers above, after they are committed."""
+
+from functools import partial
+from uuid import UUID
+
+from django.db import transaction
+from django.dispatch import Signal
+
+#: Sent with `operation_id` when input requests were opened, closed or changed.
+input_requests_changed = Signal()
+
+
+def tell_input_requests_changed(operation_id: UUID) -> None:
+    """Send the signal once the current transaction commits; a failing receiver is logged."""
+    send = partial(input_requests_changed.send_robust, None, operation_id=operation_id)
+    transaction.on_commit(send, robust=True)
