@@ -34,7 +34,7 @@ class Caretaker:
 
     def dismiss(self) -> None:
         """Let it go: it stops what is still recorded, which after an orderly end is nothing."""
-        assert self._process.stdin is not None  # noqa: S101 - it was asked for above
+        assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait()
 

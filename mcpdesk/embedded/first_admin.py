@@ -4,14 +4,14 @@ import getpass
 import os
 import sys
 
-from django.contrib.auth import get_user_model
-from django.core.exceptions import ValidationError
-
-from mcpdesk.accounts.setup import create_first_admin
+from mcpdesk.accounts.errors import Refused
+from mcpdesk.accounts.setup import create_first_admin, needs_first_admin
 from mcpdesk.embedded.errors import StartError
 
-EMAIL, PASSWORD, TEAM = "MCPDESK_ADMIN_EMAIL", "MCPDESK_ADMIN_PASSWORD", "MCPDESK_TEAM"
-DEFAULT_TEAM = "My team"
+EMAIL = "MCPDESK_ADMIN_EMAIL"
+PASSWORD = "MCPDESK_ADMIN_PASSWORD"  # noqa: S105 - a variable's name
+NAME = "MCPDESK_ADMIN_NAME"
+TEAM = "MCPDESK_TEAM"
 
 
 def ensure_first_admin() -> str | None:
@@ -19,15 +19,16 @@ def ensure_first_admin() -> str | None:
 
     Raises StartError where nothing says who that is, or the answer is not acceptable.
     """
-    if get_user_model().objects.exists():
+    if not needs_first_admin():
         return None
-    team = os.environ.get(TEAM) or DEFAULT_TEAM
     email, password = _from_environment() or _from_terminal()
     try:
-        create_first_admin(email, password, team)
-    except ValidationError as error:
-        raise StartError(f"The first admin was not created: {' '.join(error.messages)}") from error
-    return email
+        user = create_first_admin(
+            email, password, os.environ.get(NAME, ""), os.environ.get(TEAM, "")
+        )
+    except Refused as refusal:
+        raise StartError(f"The first admin was not created: {refusal}") from refusal
+    return str(user.email)
 
 
 def _from_environment() -> tuple[str, str] | None:

@@ -16,7 +16,7 @@ from mcpdesk.embedded.signals import Signals
 START_S = 60.0
 
 
-class StopRequested(Exception):  # noqa: N818 - not an error: somebody pressed Ctrl-C
+class StopRequested(Exception):
     """Somebody asked the desk to stop."""
 
 
