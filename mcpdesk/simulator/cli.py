@@ -2,6 +2,8 @@
 
 import argparse
 import secrets
+import socket
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,7 +20,9 @@ def parser() -> argparse.ArgumentParser:
     options = argparse.ArgumentParser(
         prog="mcpdesk.simulator", description="A scripted MCP server. The endpoint is /mcp."
     )
-    options.add_argument("--port", type=int, required=True, help="TCP port to listen on")
+    options.add_argument(
+        "--port", type=int, required=True, help="TCP port to listen on; 0: any free one"
+    )
     options.add_argument("--host", default="127.0.0.1", help="address to bind (%(default)s)")
     options.add_argument("--seed", help="same seed, same ids and states; random when left out")
     options.add_argument(
@@ -55,14 +59,18 @@ def build(options: argparse.Namespace) -> Simulator:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Serve until stopped. Returns the exit status."""
+    """Serve until stopped. Returns the exit status: 1 when the port cannot be had."""
     options = parser().parse_args(argv)
-    uvicorn.run(
-        build(options),
-        host=options.host,
-        port=options.port,
-        log_level="critical",
-        access_log=False,
-        timeout_graceful_shutdown=1,
+    try:
+        listening = socket.create_server((options.host, options.port), backlog=2048)
+    except OSError as error:
+        sys.stderr.write(f"Cannot listen on {options.host}:{options.port}: {error.strerror}.\n")
+        return 1
+    port = listening.getsockname()[1]
+    sys.stdout.write(f"Simulator at http://{options.host}:{port}/mcp\n")
+    sys.stdout.flush()
+    config = uvicorn.Config(
+        build(options), log_level="critical", access_log=False, timeout_graceful_shutdown=1
     )
+    uvicorn.Server(config).run(sockets=[listening])
     return 0

@@ -92,8 +92,8 @@ def streams(world: World, request: Request) -> AsyncIterator[Json] | None:
         return listen.stream(world, request, wanted)
     if request.method != "tools/call":
         return None
-    tool, arguments = calls.find_tool(world, request)
-    return _with_progress(world, request) if tool.script(arguments).streamed else None
+    tool, _ = calls.find_tool(world, request)
+    return _with_progress(world, request) if tool.streamed else None
 
 
 async def _with_progress(world: World, request: Request) -> AsyncIterator[Json]:

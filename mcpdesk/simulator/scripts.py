@@ -126,8 +126,6 @@ class Script:
     """Finishing counts as a side effect."""
     once: bool = False
     """A second start with the same nonce is refused as a duplicate."""
-    streamed: bool = False
-    """Answers as an event stream, with progress when a progressToken came."""
     delay_ms: int = 0
     """Pause before the call itself is answered."""
 
@@ -146,14 +144,12 @@ class Tool:
     output_schema: Json | None = None
     needs: Json | None = None
     """Client capabilities without which the call is refused with -32021."""
-    input_schema: Json | None = None
-    """Replaces the schema made from `properties` and `required`."""
+    streamed: bool = False
+    """Answers as an event stream, with progress when a progressToken came."""
 
     @property
     def schema(self) -> Json:
         """The tool's inputSchema."""
-        if self.input_schema is not None:
-            return self.input_schema
         schema: Json = {"type": "object", "properties": dict(self.properties)}
         if self.required:
             schema["required"] = list(self.required)

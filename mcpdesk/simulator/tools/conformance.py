@@ -17,14 +17,17 @@ PIXEL = png(1, 1, b"\xff\0\0")
 NAME = form("What is your name?", name=text_field())
 
 
+def _titled(name: str) -> str:
+    return name.replace("_", " ").capitalize()
+
+
 def _plain(name: str, description: str, finish: Finish, streamed: bool = False) -> Tool:
-    script = Script(finish=finish, effect=False, streamed=streamed)
-    return Tool(name, name.replace("_", " ").capitalize(), description, lambda _: script)
+    script = Script(finish=finish, effect=False)
+    return Tool(name, _titled(name), description, lambda _: script, streamed=streamed)
 
 
 def _scripted(name: str, description: str, script: Script, **properties: Json) -> Tool:
-    title = name.replace("_", " ").capitalize()
-    return Tool(name, title, description, lambda _: script, properties)
+    return Tool(name, _titled(name), description, lambda _: script, properties)
 
 
 def _always(result: Json) -> Finish:
@@ -108,10 +111,12 @@ ROUNDS = (
         "Asks for a name, keeps no state",
         Script(rounds=(Ask({"user_name": NAME}),), finish=_hello, state=State.NONE),
     ),
-    _scripted(
+    Tool(
         "test_streaming_elicitation",
+        "Test streaming elicitation",
         "Asks for a name on an event stream",
-        Script(rounds=(Ask({"user_name": NAME}),), finish=_hello, streamed=True),
+        lambda _: Script(rounds=(Ask({"user_name": NAME}),), finish=_hello),
+        streamed=True,
     ),
     _scripted(
         "test_input_required_result_sampling",
