@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
+DEFAULT_BIND = "127.0.0.1:8642"
 DATABASE_NAME = "mcpdesk"
 DATABASE_USER = "mcpdesk"
 
@@ -49,6 +50,13 @@ def running(data: Path) -> int | None:
     except (OSError, ValueError):
         return None
     return pid
+
+
+def local_url() -> str:
+    """How a browser on this machine reaches the web process: made from MCPDESK_BIND."""
+    host, _, port = (os.environ.get("MCPDESK_BIND") or DEFAULT_BIND).rpartition(":")
+    host = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "[::]": "[::1]"}.get(host, host)  # noqa: S104
+    return f"http://{host}:{port}"
 
 
 def postgres_dir(data: Path) -> Path:

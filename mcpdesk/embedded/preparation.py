@@ -10,10 +10,11 @@ from django.conf import settings
 from django.core.checks import run_checks
 from django.core.management import call_command
 from django.db import OperationalError, connections
+from django.db.backends.postgresql.base import DatabaseWrapper as PostgresWrapper
 from django.db.migrations.executor import MigrationExecutor
-from kombu import Connection
 from kombu.exceptions import OperationalError as BrokerError
 
+from mcpdesk.celery import app
 from mcpdesk.embedded.errors import StartError
 
 FINGERPRINT = ".collected"
@@ -44,7 +45,7 @@ def require_broker() -> None:
     """Raises StartError where the broker of REDIS_URL or CELERY_BROKER_URL does not answer."""
     if settings.CELERY_BROKER_URL.startswith("filesystem:"):
         return
-    with Connection(settings.CELERY_BROKER_URL, connect_timeout=5) as connection:
+    with app.connection_for_write(connect_timeout=5) as connection:
         try:
             connection.ensure_connection(max_retries=2, interval_start=0.5)
         except (BrokerError, OSError) as error:
@@ -80,7 +81,8 @@ def leave_database() -> None:
     """Close this process's connections: the supervisor needs none while it watches."""
     for connection in connections.all(initialized_only=True):
         connection.close()
-        connection.close_pool()
+        if isinstance(connection, PostgresWrapper):
+            connection.close_pool()
 
 
 def _fingerprint() -> str:

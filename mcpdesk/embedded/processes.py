@@ -11,9 +11,8 @@ from pathlib import Path
 
 from mcpdesk.embedded.child import Command
 from mcpdesk.embedded.errors import StartError
-from mcpdesk.embedded.locations import CHECKOUT
+from mcpdesk.embedded.locations import CHECKOUT, DEFAULT_BIND
 
-DEFAULT_BIND = "127.0.0.1:8642"
 WORKER_THREADS = 8
 SIMULATOR = "127.0.0.1:8650"
 

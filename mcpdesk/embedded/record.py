@@ -31,7 +31,7 @@ class Entry:
         try:
             process = psutil.Process(self.pid)
             same = abs(process.create_time() - self.started_at) < 1.0
-            return same and process.status() != psutil.STATUS_ZOMBIE
+            return bool(same and process.status() != psutil.STATUS_ZOMBIE)
         except psutil.NoSuchProcess:
             return False
 

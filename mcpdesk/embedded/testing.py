@@ -4,35 +4,23 @@ It needs no Django, so that an application that does not even import is still re
 """
 
 import os
-import shutil
-import socket
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from xml.etree import ElementTree
 
-from mcpdesk.embedded import packages
-from mcpdesk.embedded.child import Child, Command
+from mcpdesk.embedded import packages, throwaway
 from mcpdesk.embedded.console import say, step
 from mcpdesk.embedded.errors import StartError
-from mcpdesk.embedded.keys import generate_keys
-from mcpdesk.embedded.locations import CHECKOUT, database_url, log_dir
-from mcpdesk.embedded.lock import locked
-from mcpdesk.embedded.postgres import Postgres
+from mcpdesk.embedded.locations import CHECKOUT
 from mcpdesk.embedded.signals import Signals
-from mcpdesk.embedded.supervisor import Supervisor
+from mcpdesk.embedded.throwaway import TESTS
 
 JUNIT = CHECKOUT / "artifacts" / "junit.xml"
-
-# The database of the tests is thrown away: it need not survive a power cut.
-FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 _PYTHON = sys.executable
 _MANAGE = str(CHECKOUT / "manage.py")
@@ -67,7 +55,7 @@ def run(arguments: Sequence[str]) -> int:
     if in_ci and (missing := packages.missing()):
         with step(f"Installing {', '.join(program.package for program in missing)}"):
             packages.install(missing)
-    with Signals() as signals, _services(signals) as environment:
+    with Signals() as signals, throwaway.services(signals, TESTS) as environment:
         if arguments:
             return _pytest(arguments, environment)
         return _everything(environment, in_ci)
@@ -130,73 +118,6 @@ def _counts() -> tuple[int, int, int]:
         failed += bad
         skipped += int(suite.get("skipped", 0))
     return passed, failed, skipped
-
-
-@contextmanager
-def _services(signals: Signals) -> Iterator[dict[str, str]]:
-    """Start what the tests need; yields the environment that tells them where it is."""
-    folder = Path(tempfile.mkdtemp(prefix="mcpdesk-test-"))
-    # root's PostgreSQL runs as another account, which has to pass through
-    folder.chmod(0o711)
-    try:
-        with locked(folder) as lock:
-            supervisor = Supervisor(folder, lock, signals, say)
-            try:
-                yield (
-                    os.environ
-                    | _keys(folder)
-                    | _database(supervisor, folder)
-                    | _redis(supervisor, folder)
-                )
-            finally:
-                supervisor.stop()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _keys(folder: Path) -> dict[str, str]:
-    keys = generate_keys(folder)
-    return {
-        "MCPDESK_DATA": str(folder),
-        "MCPDESK_SECRET_KEY": keys.secret_key,
-        "MCPDESK_ENCRYPTION_KEYS": ",".join(keys.encryption_keys),
-    }
-
-
-def _database(supervisor: Supervisor, folder: Path) -> dict[str, str]:
-    with step("Starting PostgreSQL for the tests"):
-        server = Postgres(folder, FAST)
-        server.create()
-        supervisor.wait_until(supervisor.start("postgres", server.start), server.answers)
-    return {"DATABASE_URL": database_url(folder)}
-
-
-def _redis(supervisor: Supervisor, folder: Path) -> dict[str, str]:
-    """The broker and channel layer of the second configuration, where Redis is installed."""
-    program = shutil.which("redis-server")
-    if program is None:
-        say("Redis is not installed: the tests with Redis are skipped.")
-        return {}
-    port = _free_port()
-    argv = (program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder))
-    with step("Starting Redis for the tests"):
-        start = partial(Child, Command("redis", argv), log_dir(folder) / "redis.log")
-        supervisor.wait_until(supervisor.start("redis", start), partial(_listens, port))
-    return {"MCPDESK_TEST_REDIS_URL": f"redis://127.0.0.1:{port}"}
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def _listens(port: int) -> bool:
-    try:
-        socket.create_connection(("127.0.0.1", port), timeout=1).close()
-    except OSError:
-        return False
-    return True
 
 
 def main(arguments: Sequence[str]) -> int:

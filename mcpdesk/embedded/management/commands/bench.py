@@ -1,0 +1,34 @@
+import subprocess
+import sys
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from mcpdesk.embedded import throwaway
+from mcpdesk.embedded.errors import StartError
+from mcpdesk.embedded.locations import CHECKOUT
+from mcpdesk.embedded.signals import Signals
+
+
+class Command(BaseCommand):
+    help = "Runs a benchmark on a database of its own: ./desk bench NAME [options]"
+    requires_system_checks = []
+
+    def run_from_argv(self, argv: list[str]) -> None:
+        """Hand all arguments to the benchmark, whose options are not Django's."""
+        try:
+            with Signals() as signals, throwaway.services(signals, throwaway.BENCHMARKS) as found:
+                sys.exit(_run(found, argv[2:]))
+        except StartError as error:
+            print(f"desk: {error}", file=sys.stderr)
+            sys.exit(1)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        raise NotImplementedError("started from the command line only")
+
+
+def _run(environment: dict[str, str], arguments: list[str]) -> int:
+    migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+    subprocess.run(migrate, cwd=CHECKOUT, env=environment, check=True)
+    benchmark = [sys.executable, "-m", "benchmarks", *arguments]
+    return subprocess.run(benchmark, cwd=CHECKOUT, env=environment).returncode
