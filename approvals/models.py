@@ -1,6 +1,7 @@
 """The inbox: approvals, the votes on them, and what people have typed so far."""
 
 import uuid
+from datetime import datetime
 
 from django.conf import settings
 from django.db import models
@@ -113,14 +114,18 @@ class Approval(models.Model):
     def is_open(self) -> bool:
         return self.state == ApprovalState.OPEN
 
+    @property
+    def ends_at(self) -> datetime | None:
+        """Whichever deadline comes first, ours or the server's (UTC)."""
+        deadlines = (self.deadline_at, self.operation.expires_at)
+        return min((at for at in deadlines if at is not None), default=None)
+
 
 class Vote(models.Model):
     """What one person said, once per version of the question."""
 
     approval = models.ForeignKey(Approval, on_delete=models.CASCADE, related_name="votes")
-    user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+"
-    )
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     version = models.PositiveIntegerField()
     choice = models.CharField(max_length=8, choices=Choice.choices)
     at = models.DateTimeField()

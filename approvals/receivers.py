@@ -1,0 +1,15 @@
+"""Facts go up: the engine says that questions changed, and the inbox rings its own wake-up."""
+
+from typing import Any
+from uuid import UUID
+
+from django.dispatch import receiver
+
+from approvals import tasks
+from tasks_monitor.signals import input_requests_changed
+
+
+@receiver(input_requests_changed, dispatch_uid="approvals.take_in")
+def ring(sender: object, *, operation_id: UUID, **_: Any) -> None:
+    """Sent after the commit. A wake-up that is lost costs nothing: the sweep finds the rows."""
+    tasks.take_in.delay(str(operation_id))

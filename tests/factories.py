@@ -11,9 +11,9 @@ from factory.django import DjangoModelFactory
 from approvals.models import Approval, Audience, Kind, Shape
 from mcpdesk.accounts.models import Membership, Role, Team, User
 from tasks_monitor.models import (
-    AttemptOutcome,
-    Attempt,
     Answerers,
+    Attempt,
+    AttemptOutcome,
     Delivery,
     Era,
     InputRequest,

@@ -1,0 +1,170 @@
+"""Decide: one person's answer to one item, in one transaction, or a value that says why not."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from approvals import binding, drafts, question, schema_form
+from approvals.models import Approval, ApprovalState, Choice, Vote
+from approvals.outcomes import Decided, Missing, Outcome, Refused, of_closed
+from approvals.question import Question, Submitted
+from mcpdesk.accounts import access
+from mcpdesk.accounts.access import Member
+from mcpdesk.audit.log import Actor, record
+from mcpdesk.audit.models import Channel
+from tasks_monitor.engine import errors as engine_errors
+from tasks_monitor.engine.answer import answer
+from tasks_monitor.models import InputRequest, Operation
+
+NOT_YOURS = "This question was not put to you, or your role no longer decides. Nothing was sent."
+OVERDUE = "The time to answer this has passed. Nothing was sent."
+NOT_ALLOWED = "That cannot be said to this question."
+INCOMPLETE = "Nothing was sent: please look at what is marked below."
+CONFIRM_SECRETS = (
+    "Nothing was sent: this form asks for what looks like a secret. "
+    "Confirm below that you mean to give it to this server."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a person posted: the choice, the fields as a browser posts them, and the proof.
+
+    `token` is what binding.bind() gave the form; `gives_secrets` is the extra confirmation that a
+    form needs which asks for a password, a token or a key.
+    """
+
+    choice: Choice
+    token: str
+    submitted: Submitted = field(default_factory=dict)
+    gives_secrets: bool = False
+
+
+def decide(
+    approval_id: UUID,
+    *,
+    member: Member,
+    said: Said,
+    now: datetime,
+    channel: Channel = Channel.WEB,
+) -> Outcome:
+    """Record the person's answer and hand it to the engine to deliver, or say why not.
+
+    Whatever is not `Decided` has written nothing. Membership, role and activity are read again
+    under the lock: what the page knew may be out of date.
+    """
+    try:
+        with transaction.atomic(durable=True):
+            return _decide(approval_id, member, said, now, channel)
+    except engine_errors.Refused as refused:
+        return Refused(f"{refused.sentence} Nothing was sent.")
+
+
+def _decide(
+    approval_id: UUID, member: Member, said: Said, now: datetime, channel: Channel
+) -> Outcome:
+    approval = locked(approval_id, member.team_id)
+    current = access.member_in(member.user, member.team_id)
+    if approval is None or current is None:
+        return Missing()
+    if not approval.is_open:
+        return of_closed(approval, current.user_id)
+    refusal = _why_not(approval, current, said, now)
+    if refusal is not None:
+        return refusal
+    response = _response(question.read(_question_of(approval)), said)
+    if isinstance(response, Refused):
+        return response
+    return _write(approval, current, channel, said.choice, response, now)
+
+
+def locked(approval_id: UUID, team_id: int) -> Approval | None:
+    """The item with all that a decision looks at, locked until the transaction ends.
+
+    The operation is locked first, as the engine and the intake do.
+    """
+    mine = Approval.objects.filter(pk=approval_id, team_id=team_id)
+    operation_id = mine.values_list("operation_id", flat=True).first()
+    if operation_id is None:
+        return None
+    Operation.objects.select_for_update(no_key=True).filter(pk=operation_id).first()
+    return (
+        mine.select_for_update(of=("self",))
+        .select_related(
+            "operation__server",
+            "operation__payload",
+            "input_request__operation__server",
+            "decided_by",
+        )
+        .first()
+    )
+
+
+def _why_not(approval: Approval, member: Member, said: Said, now: datetime) -> Refused | None:
+    """What stands against this answer, first things first; None: nothing."""
+    stale = binding.why_not(said.token, approval, user_id=member.user_id, now=now)
+    if stale:
+        return Refused(stale)
+    if not access.may_decide(member, approval):
+        return Refused(NOT_YOURS)
+    if approval.deadline_at is not None and approval.deadline_at <= now:
+        return Refused(OVERDUE)
+    return None
+
+
+def _response(asked: Question, said: Said) -> dict[str, Any] | Refused:
+    """The ElicitResult this person's words make (client/elicitation)."""
+    if said.choice not in asked.allowed:
+        return Refused(f"{asked.problem or NOT_ALLOWED} Nothing was sent.")
+    if said.choice != Choice.ACCEPT or asked.link is not None:
+        return schema_form.response(said.choice.value)
+    made = schema_form.answer(asked.requested_schema, said.submitted)
+    if isinstance(made, schema_form.Refused):
+        return Refused(INCOMPLETE, made.errors)
+    if isinstance(made, schema_form.Unrenderable):
+        return Refused(f"{made.reason} Nothing was sent.")
+    if asked.asks_for_secrets and not said.gives_secrets:
+        return Refused(CONFIRM_SECRETS)
+    return schema_form.response(said.choice.value, made.content)
+
+
+def _write(
+    approval: Approval,
+    member: Member,
+    channel: Channel,
+    choice: Choice,
+    response: dict[str, Any],
+    now: datetime,
+) -> Decided:
+    actor = Actor.person(member, channel)
+    Vote.objects.create(
+        approval=approval, user=member.user, version=approval.version, choice=choice, at=now
+    )
+    approval.state = ApprovalState.DECIDED
+    approval.decision = choice
+    approval.decided_at = approval.closed_at = now
+    approval.decided_by = member.user
+    approval.save(update_fields=["state", "decision", "decided_at", "decided_by", "closed_at"])
+    drafts.discard(approval, member.user)
+    for kind in ("approval.voted", "approval.decided"):
+        record(
+            kind,
+            team_id=approval.team_id,
+            actor=actor,
+            now=now,
+            operation_id=approval.operation_id,
+            approval_id=approval.pk,
+            server_id=approval.operation.server_id,
+            choice=choice.value,
+        )
+    answer(_question_of(approval).pk, response=response, actor=actor, now=now)
+    return Decided(approval, choice)
+
+
+def _question_of(approval: Approval) -> InputRequest:
+    if approval.input_request is None:
+        raise ValueError(f"approval {approval.pk} has no question to answer")
+    return approval.input_request

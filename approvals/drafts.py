@@ -1,0 +1,44 @@
+"""What a person has typed and not sent: theirs alone, encrypted, gone once they decide."""
+
+from datetime import datetime
+
+from django.db import transaction
+
+from approvals.models import Approval, Draft
+from approvals.question import Question, Submitted
+from mcpdesk.accounts.models import User
+from mcpdesk.mcp.jsontext import canonical
+from mcpdesk.mcp.limits import MAX_INPUT_REQUEST_BYTES
+
+
+def save(
+    approval: Approval, asked: Question, *, user: User, submitted: Submitted, now: datetime
+) -> bool:
+    """Keep what was typed; False where it is not kept (too big, or this person has decided).
+
+    What looks like a secret is never kept: it is typed again. The lock keeps a late autosave from
+    bringing a draft back after the decision that deleted it.
+    """
+    kept = {
+        f.name: submitted[f.name] for f in asked.fields if f.name in submitted and not f.secret_like
+    }
+    if len(canonical(kept)) > MAX_INPUT_REQUEST_BYTES:
+        return False
+    with transaction.atomic():
+        current = Approval.objects.select_for_update().get(pk=approval.pk)
+        if current.decided_by_id == user.pk:
+            return False
+        Draft.objects.update_or_create(
+            approval=current, user=user, defaults={"submitted": kept, "saved_at": now}
+        )
+    return True
+
+
+def load(approval: Approval, user: User) -> Draft | None:
+    """This person's draft for the item, if there is one."""
+    return Draft.objects.filter(approval=approval, user=user).first()
+
+
+def discard(approval: Approval, user: User) -> None:
+    """Forget what this person typed; others keep theirs to read."""
+    Draft.objects.filter(approval=approval, user=user).delete()

@@ -1,0 +1,168 @@
+"""A question's fields as controls of a page, and back from what a browser posts.
+
+Fields are posted by number ("field-0"): a server's names never become names of ours, so that none
+of them can stand in for the choice, the token or the confirmation beside it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.http import QueryDict
+
+from approvals import schema_form
+from approvals.decide import Said
+from approvals.models import Choice
+from approvals.question import Question, Submitted
+from approvals.schema_form import Field, Kind
+
+#: A choice with at most so many options is shown as buttons, a longer one as a list.
+MAX_BUTTONS = 6
+
+_INPUT_TYPES = {
+    Kind.EMAIL: "email",
+    Kind.URL: "url",
+    Kind.DATE: "date",
+    Kind.DATETIME: "datetime-local",
+}
+_YES_NO = {True: "yes", False: "no"}
+_INPUT_MODES = {Kind.INTEGER: "numeric", Kind.NUMBER: "decimal"}
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """One field as the page shows it, with what stands in it and what is wrong with that."""
+
+    field: Field
+    number: int
+    values: tuple[str, ...]
+    error: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"field-{self.number}"
+
+    @property
+    def value(self) -> str:
+        return self.values[0] if self.values else ""
+
+    @property
+    def widget(self) -> str:
+        """Which partial of the form's template draws it."""
+        if self.field.kind is Kind.CHOICE:
+            return "buttons" if len(self.field.choices) <= MAX_BUTTONS else "list"
+        return {Kind.BOOLEAN: "switch", Kind.CHOICES: "boxes", Kind.MULTILINE: "lines"}.get(
+            self.field.kind, "line"
+        )
+
+    @property
+    def is_group(self) -> bool:
+        """Several controls under one label."""
+        return self.widget in ("buttons", "boxes")
+
+    @property
+    def input_type(self) -> str:
+        return "password" if self.field.secret_like else _INPUT_TYPES.get(self.field.kind, "text")
+
+    @property
+    def input_mode(self) -> str:
+        return _INPUT_MODES.get(self.field.kind, "text")
+
+    @property
+    def described_by(self) -> str:
+        """Ids of what belongs to the control: the error first."""
+        parts = [("error", self.error), ("help", self.field.help), ("limits", self.limits)]
+        return " ".join(f"{self.name}-{part}" for part, text in parts if text)
+
+    @property
+    def limits(self) -> str:
+        """What the schema permits, in our words; empty when it sets no limits."""
+        said = [_range(self.field), _lengths(self.field), _zone(self.field)]
+        return " ".join(sentence for sentence in said if sentence)
+
+    @property
+    def suggestion(self) -> str:
+        """The server's default in words; empty when there is none."""
+        if self.field.kind is Kind.BOOLEAN:
+            default = self.field.default
+            return _YES_NO[default] if isinstance(default, bool) else ""
+        return self._titles(_values(self.field.suggestion))
+
+    @property
+    def shown_values(self) -> str:
+        """What stands in it, in words."""
+        return "yes" if self.field.kind is Kind.BOOLEAN else self._titles(self.values)
+
+    def _titles(self, posted: tuple[str, ...]) -> str:
+        titles = {choice.value: choice.title for choice in self.field.choices}
+        return ", ".join(titles.get(value, value) for value in posted if value)
+
+
+def controls(asked: Question, typed: Submitted | None, errors: Mapping[str, str]) -> list[Control]:
+    """The controls of a form, with what was typed before or else what the server suggests."""
+    shown = schema_form.initial(asked.fields) if typed is None else typed
+    return [
+        Control(field, number, _values(shown.get(field.name, ())), errors.get(field.name, ""))
+        for number, field in enumerate(asked.fields)
+    ]
+
+
+def submitted(post: QueryDict, asked: Question) -> dict[str, str | list[str]]:
+    """The fields of a post under the server's names, as schema_form.answer() takes them."""
+    found: dict[str, str | list[str]] = {}
+    for number, field in enumerate(asked.fields):
+        values = post.getlist(f"field-{number}")
+        if field.kind is Kind.CHOICES:
+            found[field.name] = [str(value) for value in values]
+        elif values:
+            found[field.name] = str(values[-1])
+    return found
+
+
+def said(post: QueryDict, asked: Question) -> Said | None:
+    """What a person posted; None when it names no choice."""
+    choice = post.get("choice", "")
+    if choice not in Choice.values:
+        return None
+    return Said(
+        choice=Choice(choice),
+        token=post.get("binding", ""),
+        submitted=submitted(post, asked),
+        gives_secrets=post.get("gives_secrets") == "on",
+    )
+
+
+def _values(shown: object) -> tuple[str, ...]:
+    if isinstance(shown, str):
+        return (shown,)
+    return tuple(str(value) for value in shown) if isinstance(shown, list | tuple) else ()
+
+
+def _range(field: Field) -> str:
+    bounds = field.bounds
+    pairs = (
+        ("at least", bounds.minimum),
+        ("more than", bounds.exclusive_minimum),
+        ("at most", bounds.maximum),
+        ("less than", bounds.exclusive_maximum),
+        ("a multiple of", bounds.multiple_of),
+    )
+    said = [f"{words} {limit}" for words, limit in pairs if limit is not None]
+    return _sentence(said)
+
+
+def _lengths(field: Field) -> str:
+    bounds = field.bounds
+    unit, least, most = "characters", bounds.min_length, bounds.max_length
+    if field.kind is Kind.CHOICES:
+        unit, least, most = "to choose", bounds.min_items, bounds.max_items
+    pairs = (("at least", least), ("at most", most))
+    return _sentence([f"{words} {count} {unit}" for words, count in pairs if count is not None])
+
+
+def _zone(field: Field) -> str:
+    return "In UTC." if field.kind is Kind.DATETIME else ""
+
+
+def _sentence(parts: list[str]) -> str:
+    text = ", ".join(parts)
+    return f"{text[0].upper()}{text[1:]}." if text else ""

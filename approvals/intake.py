@@ -1,0 +1,129 @@
+"""Takes in what the engine wrote: a new question opens an item, a closed one closes its item.
+
+Rows are always locked in the order operation, approval, input request; decide does the same. The
+operation's lock makes two intakes of one operation wait for each other, and the unique key on
+`Approval.input_request` stands behind it.
+"""
+
+import logging
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F
+
+from approvals import question
+from approvals.expire import CLOSES_AS, close
+from approvals.models import Approval, Audience, Kind
+from mcpdesk.accounts import access
+from mcpdesk.audit.log import DESK, record
+from tasks_monitor.models import Answerers, InputRequest, InputRequestState, Operation
+
+logger = logging.getLogger(__name__)
+
+_BATCH = 500
+
+
+def take_in(operation_id: UUID, *, now: datetime) -> int:
+    """Bring the inbox up to date with one operation's questions; returns how many were new to it.
+
+    Idempotent: what was taken in before is left alone.
+    """
+    with transaction.atomic(durable=True):
+        operation = _locked(operation_id)
+        untaken = _untaken(operation) if operation else []
+        for request in untaken:
+            _take(request, now)
+            _mark_taken(request)
+        return len(untaken)
+
+
+def sweep(now: datetime) -> int:
+    """Take in what nobody rang for; returns the number of operations looked at.
+
+    One operation that fails is logged and does not keep the others waiting.
+    """
+    waiting = InputRequest.objects.exclude(version=F("taken_version")).order_by()
+    operation_ids = list(waiting.values_list("operation_id", flat=True).distinct()[:_BATCH])
+    for operation_id in operation_ids:
+        try:
+            take_in(operation_id, now=now)
+        except Exception:
+            logger.exception("could not take in the questions of operation %s", operation_id)
+    return len(operation_ids)
+
+
+def _locked(operation_id: UUID) -> Operation | None:
+    return Operation.objects.select_for_update(no_key=True).filter(pk=operation_id).first()
+
+
+def _untaken(operation: Operation) -> list[InputRequest]:
+    return list(
+        InputRequest.objects.filter(operation=operation)
+        .exclude(version=F("taken_version"))
+        .select_related("operation__server", "operation__started_by")
+        .order_by("pk")
+    )
+
+
+def _take(request: InputRequest, now: datetime) -> None:
+    approval = (
+        Approval.objects.select_for_update(of=("self",))
+        .select_related("operation")
+        .filter(input_request=request)
+        .first()
+    )
+    is_asked = request.state == InputRequestState.OPEN
+    if approval is None:
+        if is_asked:
+            _open(request, now)
+    elif approval.is_open:
+        if is_asked:
+            _bump(approval)
+        else:
+            close(approval, CLOSES_AS[request.state], now=now)
+
+
+def _open(request: InputRequest, now: datetime) -> None:
+    operation = request.operation
+    approval = Approval.objects.create(
+        team_id=operation.team_id,
+        operation=operation,
+        input_request=request,
+        kind=Kind.ANSWER,
+        shape=question.read(request).shape,
+        audience=_audience(operation),
+        created_at=now,
+        deadline_at=operation.deadline_at,
+    )
+    record(
+        "approval.opened",
+        team_id=approval.team_id,
+        actor=DESK,
+        now=now,
+        operation_id=operation.pk,
+        approval_id=approval.pk,
+        server_id=operation.server_id,
+        audience=approval.get_audience_display(),
+    )
+
+
+def _audience(operation: Operation) -> Audience:
+    """Whom the question is put to; the approvers where nobody started it or who did has left."""
+    if operation.questions_to == Answerers.APPROVERS or operation.started_by is None:
+        return Audience.APPROVERS
+    requester = access.member_in(operation.started_by, operation.team_id)
+    if requester is None or not requester.may(access.Permission.DECIDE):
+        return Audience.APPROVERS
+    return Audience.REQUESTER
+
+
+def _bump(approval: Approval) -> None:
+    """A form that shows the question as it was must not be taken any more."""
+    approval.version += 1
+    approval.save(update_fields=["version"])
+
+
+def _mark_taken(request: InputRequest) -> None:
+    """Names the version that was read: one that changed meanwhile stays to be taken in."""
+    InputRequest.objects.filter(pk=request.pk).update(taken_version=request.version)

@@ -1,0 +1,95 @@
+"""What deciding, or putting aside, came to. Values, not exceptions: a page shows each of them."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from approvals.models import Approval, ApprovalState, Choice
+
+#: Past tense of what a person said, for sentences about others.
+SAID = {Choice.ACCEPT: "accepted", Choice.DECLINE: "declined", Choice.CANCEL: "cancelled"}
+
+_ENDED = {
+    ApprovalState.WITHDRAWN: "The server withdrew this question before your answer.",
+    ApprovalState.SUPERSEDED: "The server replaced this question by another one.",
+    ApprovalState.EXPIRED: "This question expired before your answer.",
+    ApprovalState.CLOSED: "The operation this question belonged to has ended.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """No such item for this person: whether there is one for others stays untold (404)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """Saved, and on its way to the server."""
+
+    approval: Approval
+    choice: Choice
+
+
+@dataclass(frozen=True, slots=True)
+class AlreadyAnswered:
+    """This person answered before; nothing was sent a second time."""
+
+    choice: Choice
+    at: datetime
+
+    @property
+    def sentence(self) -> str:
+        return f"You already {SAID[self.choice]} this. Nothing was sent a second time."
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Somebody else was first. What this person typed is kept, and was not sent."""
+
+    who: str
+    choice: Choice
+    at: datetime
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.who} was first and {SAID[self.choice]} this. "
+            "Your answer was not sent; what you typed is kept below."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The question ended without anybody's answer."""
+
+    state: ApprovalState
+
+    @property
+    def sentence(self) -> str:
+        return f"{_ENDED[self.state]} Your answer was not sent; what you typed is kept below."
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Not done, and nothing was written: a sentence, and one for each field it concerns.
+
+    `errors` is by field name, as `schema_form` names them.
+    """
+
+    sentence: str
+    errors: dict[str, str] = field(default_factory=dict)
+
+
+Outcome = Decided | AlreadyAnswered | Lost | Ended | Refused | Missing
+
+
+def of_closed(approval: Approval, user_id: int) -> AlreadyAnswered | Lost | Ended:
+    """What somebody is told whose answer came to an item that is no longer open."""
+    if approval.state != ApprovalState.DECIDED:
+        return Ended(ApprovalState(approval.state))
+    decided_by, decided_at = approval.decided_by, approval.decided_at
+    if decided_by is None or decided_at is None:
+        raise ValueError(f"approval {approval.pk} is decided by nobody")
+    choice = Choice(approval.decision)
+    if decided_by.pk == user_id:
+        return AlreadyAnswered(choice, decided_at)
+    return Lost(str(decided_by), choice, decided_at)

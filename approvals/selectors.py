@@ -1,0 +1,214 @@
+"""What the inbox shows: its lists, the badge, one item, its timeline.
+
+The badge and the list "For me" are one queryset, so that they never disagree.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from approvals.models import Approval, ApprovalState, Draft, Shape
+from mcpdesk.accounts import access
+from mcpdesk.accounts.access import Member, Permission
+from mcpdesk.audit.models import Event
+from tasks_monitor.models import InputRequest, InputRequestState, Server
+
+PAGE_ROWS = 50
+TIMELINE_EVENTS = 100
+
+
+class Tab(StrEnum):
+    """The lists of the inbox; ASIDE holds what this person said "Not now" to."""
+
+    MINE = "mine"
+    TEAM = "team"
+    DECIDED = "decided"
+    ASIDE = "aside"
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What the URL narrows a list to; empty fields do not narrow."""
+
+    server: str = ""  # its name
+    tool: str = ""  # part of its name
+    shape: str = ""
+
+    @property
+    def narrow(self) -> bool:
+        return bool(self.server or self.tool or self.shape)
+
+    def apply(self, queryset: QuerySet[Approval]) -> QuerySet[Approval]:
+        if self.server:
+            queryset = queryset.filter(operation__server__name=self.server)
+        if self.tool:
+            queryset = queryset.filter(operation__tool_name__icontains=self.tool)
+        return queryset.filter(shape=self.shape) if self.shape in Shape.values else queryset
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a list; `after` continues it (empty: it ends here)."""
+
+    rows: list[Approval] = field(default_factory=list)
+    after: str = ""
+
+
+def waiting_for(member: Member, now: datetime) -> QuerySet[Approval]:
+    """Open items this member can decide and has not put aside: the list and the badge."""
+    return _mine(member).exclude(_aside(member, now))
+
+
+def badge_count(member: Member) -> int:
+    """How many items wait for this member now."""
+    return waiting_for(member, timezone.now()).count()
+
+
+def aside_count(member: Member, now: datetime) -> int:
+    """How many open items this member said "Not now" to."""
+    return _mine(member).filter(_aside(member, now)).count()
+
+
+def page(member: Member, tab: Tab, filters: Filters, after: str, now: datetime) -> Page:
+    """A page of a tab: open items oldest first, closed ones newest first."""
+    newest_first = tab is Tab.DECIDED
+    queryset = filters.apply(_tab(member, tab, now))
+    found = list(_after(_for_rows(queryset, member), after, newest_first)[: PAGE_ROWS + 1])
+    rows = found[:PAGE_ROWS]
+    return Page(rows, _cursor(rows[-1], newest_first) if len(found) > PAGE_ROWS else "")
+
+
+def first_waiting(member: Member, now: datetime, *, instead_of: Approval) -> Approval | None:
+    """The item that opens after this one is decided: the next in the list, else the first."""
+    others = waiting_for(member, now).exclude(pk=instead_of.pk).order_by("created_at", "pk")
+    return _after(others, _cursor(instead_of, False), False).first() or others.first()
+
+
+def last_decided(member: Member) -> Approval | None:
+    """The last thing this member decided, for the page that says nothing waits."""
+    decided = access.in_team(member, Approval.objects.filter(decided_by=member.user_id))
+    return decided.select_related("operation__server").order_by("-decided_at").first()
+
+
+def find(memberships: Iterable[Member], approval_id: UUID) -> tuple[Member, Approval] | None:
+    """The item and the membership it is seen through, in whichever of a person's teams it is."""
+    team_id = Approval.objects.filter(pk=approval_id).values_list("team_id", flat=True).first()
+    member = next((m for m in memberships if m.team_id == team_id), None)
+    if member is None:
+        return None
+    shown = access.in_team(member, Approval.objects.all()).select_related(
+        "team",
+        "decided_by",
+        "operation__server",
+        "operation__payload",
+        "operation__started_by",
+        "operation__cancel_requested_by",
+        "input_request__delivery__answered_by",
+        "input_request__operation__server",
+    )
+    approval = shown.filter(pk=approval_id).first()
+    return (member, approval) if approval else None
+
+
+def timeline(approval: Approval) -> list[Event]:
+    """The operation's events that concern this item, newest first."""
+    about_other = Q(data__has_key="question") & ~Q(data__question=approval.input_request_id)
+    here = Q(approval_id=approval.pk) | Q(approval_id__isnull=True)
+    events = Event.objects.filter(here, operation_id=approval.operation_id).exclude(about_other)
+    return list(events.order_by("-id")[:TIMELINE_EVENTS])
+
+
+def unanswered_beside(request: InputRequest) -> int:
+    """Open questions of the same round: an MRTR round goes out once each has its answer."""
+    return (
+        InputRequest.objects.filter(
+            operation=request.operation_id,
+            source=request.source,
+            round=request.round,
+            state=InputRequestState.OPEN,
+        )
+        .exclude(pk=request.pk)
+        .count()
+    )
+
+
+def replacement_of(approval: Approval) -> Approval | None:
+    """The item of the question that replaced this one, if it is there already."""
+    old = approval.input_request
+    if old is None:
+        return None
+    newer = Approval.objects.filter(
+        operation=approval.operation_id,
+        input_request__source=old.source,
+        input_request__round=old.round,
+        input_request__key_hash=old.key_hash,
+        input_request__revision__gt=old.revision,
+    )
+    return newer.order_by("input_request__revision").first()
+
+
+def servers(member: Member) -> QuerySet[Server]:
+    """The servers a list can be narrowed to."""
+    return access.in_team(member, Server.objects.only("name")).order_by("name")
+
+
+def _mine(member: Member) -> QuerySet[Approval]:
+    if not member.may(Permission.DECIDE):
+        return Approval.objects.none()
+    return Approval.objects.filter(access.put_to(member), state=ApprovalState.OPEN)
+
+
+def _aside(member: Member, now: datetime) -> Exists:
+    return Exists(
+        Draft.objects.filter(approval=OuterRef("pk"), user=member.user_id, snoozed_until__gt=now)
+    )
+
+
+def _tab(member: Member, tab: Tab, now: datetime) -> QuerySet[Approval]:
+    if tab is Tab.MINE:
+        return waiting_for(member, now)
+    if tab is Tab.ASIDE:
+        return _mine(member).filter(_aside(member, now))
+    team = access.in_team(member, Approval.objects.all())
+    if tab is Tab.TEAM:
+        return team.filter(state=ApprovalState.OPEN)
+    return team.exclude(state=ApprovalState.OPEN)
+
+
+def _for_rows(queryset: QuerySet[Approval], member: Member) -> QuerySet[Any]:
+    seen = access.payload_seen(member, Approval.objects.all())
+    return queryset.select_related(
+        "operation__server", "operation__started_by", "input_request__delivery", "decided_by"
+    ).annotate(payload_seen=ExpressionWrapper(seen, output_field=BooleanField()))
+
+
+def _after(queryset: QuerySet[Approval], cursor: str, newest_first: bool) -> QuerySet[Approval]:
+    """In the list's order, from behind the row that the cursor names."""
+    column, sign, step = ("closed_at", "-", "lt") if newest_first else ("created_at", "", "gt")
+    ordered = queryset.order_by(f"{sign}{column}", f"{sign}pk")
+    place = _place(cursor)
+    if place is None:
+        return ordered
+    at, pk = place
+    return ordered.filter(Q(**{f"{column}__{step}": at}) | Q(**{column: at, f"pk__{step}": pk}))
+
+
+def _cursor(approval: Approval, newest_first: bool) -> str:
+    at = approval.closed_at if newest_first else approval.created_at
+    return f"{at.astimezone(UTC).isoformat()}_{approval.pk}" if at else ""
+
+
+def _place(cursor: str) -> tuple[datetime, UUID] | None:
+    """Where a cursor of ours points; None for an empty one and for anything else."""
+    at, _, pk = cursor.partition("_")
+    try:
+        moment = datetime.fromisoformat(at)
+        return (moment, UUID(pk)) if moment.tzinfo else None
+    except ValueError:
+        return None

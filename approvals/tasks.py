@@ -1,0 +1,22 @@
+"""Celery tasks: wake-ups. Each takes ids at most, and makes one call. The rows are the queue."""
+
+from uuid import UUID
+
+from celery import shared_task
+from django.utils import timezone
+
+from approvals import expire, intake
+
+
+@shared_task(ignore_result=True)
+def take_in(operation_id: str) -> None:
+    """Rung when an operation's questions changed."""
+    intake.take_in(UUID(operation_id), now=timezone.now())
+
+
+@shared_task(ignore_result=True)
+def sweep() -> None:
+    """Rung by the clock: finds what nobody rang for, and closes what is over."""
+    now = timezone.now()
+    intake.sweep(now)
+    expire.expire_overdue(now)

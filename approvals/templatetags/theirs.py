@@ -1,0 +1,49 @@
+"""How a server's words reach a page: as text only, with all that hides written out."""
+
+from datetime import datetime, timedelta
+
+from django import template
+from django.utils import timezone
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from approvals.text import Segment, SegmentKind, reveal
+
+register = template.Library()
+
+FIRST_LINE_CHARS = 160
+HUES = 6
+#: A deadline closer than this is shown as near.
+NEAR = timedelta(minutes=30)
+
+
+@register.filter
+def revealed(text: object) -> SafeString:
+    """A server's text, whole; characters that hide stand as their code points, marked."""
+    return format_html_join("", "{}", ((_shown(segment),) for segment in reveal(str(text))))
+
+
+@register.filter
+def first_line(text: object) -> SafeString:
+    """The beginning of a server's text, for a row of a list."""
+    line = str(text).strip().partition("\n")[0]
+    cut = line[:FIRST_LINE_CHARS]
+    return revealed(cut if cut == line else f"{cut}…")
+
+
+@register.filter
+def hue(server_id: int) -> int:
+    """One of a few colours, always the same for a server."""
+    return server_id % HUES
+
+
+@register.filter
+def is_near(at: datetime | None) -> bool:
+    """Whether a deadline is so close that it should be seen first."""
+    return at is not None and at - timezone.now() < NEAR
+
+
+def _shown(segment: Segment) -> SafeString | str:
+    if segment.kind is SegmentKind.PLAIN:
+        return segment.text
+    return format_html('<span class="unseen" title="{}">{}</span>', segment.note, segment.text)

@@ -1,0 +1,64 @@
+"""A JSON value as rows of text: the arguments of a call, every one of them, nothing cut."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+#: A value longer than this is folded, and has to be opened before the call is approved.
+LONG_CHARS = 300
+LONG_LINES = 8
+PREVIEW_CHARS = 120
+#: More rows than this are shown as one folded JSON text instead.
+MAX_ROWS = 400
+_INDENTS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One name and its value; `depth` indents it, `text` is empty for what has rows below it."""
+
+    name: str
+    text: str
+    depth: int = 0
+
+    @property
+    def is_long(self) -> bool:
+        return len(self.text) > LONG_CHARS or self.text.count("\n") > LONG_LINES
+
+    @property
+    def preview(self) -> str:
+        return self.text[:PREVIEW_CHARS]
+
+    @property
+    def indent(self) -> int:
+        return min(self.depth, _INDENTS)
+
+
+def rows(value: Any) -> list[Row]:
+    """Every name and value, in order; one folded row when there would be too many."""
+    if not isinstance(value, dict) or not value:
+        return [] if value in (None, {}) else [Row("(value)", _text(value))]
+    found: list[Row] = []
+    for row in _walk(value, 0):
+        if len(found) == MAX_ROWS:
+            return [Row("all arguments", json.dumps(value, indent=2, ensure_ascii=False))]
+        found.append(row)
+    return found
+
+
+def _walk(value: dict[str, Any] | list[Any], depth: int) -> Iterator[Row]:
+    pairs = value.items() if isinstance(value, dict) else enumerate(value, start=1)
+    for name, part in pairs:
+        if isinstance(part, dict | list) and part:
+            yield Row(str(name), "", depth)
+            yield from _walk(part, depth + 1)
+        else:
+            yield Row(str(name), _text(part), depth)
+
+
+def _text(value: Any) -> str:
+    """A string stands as it is; what could be taken for one is written as JSON."""
+    if isinstance(value, str) and value and value not in ("true", "false", "null"):
+        return value
+    return json.dumps(value, ensure_ascii=False)
