@@ -8,7 +8,7 @@ TOTAL_S: Final = 1.0
 """Seconds that one call may take in all; half of what the page is promised (2 s)."""
 
 
-class OutOfTime(Exception):  # noqa: N818
+class OutOfTime(Exception):
     """The allowance is used up."""
 
 

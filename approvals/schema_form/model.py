@@ -106,11 +106,11 @@ class Absent(Enum):
 ABSENT: Final = Absent.ABSENT
 
 
-class CannotShow(Exception):  # noqa: N818 - named for what it says, and never leaves the package
+class CannotShow(Exception):
     """The schema cannot be a form; the message is the sentence that says why."""
 
 
-class FieldRefused(Exception):  # noqa: N818
+class FieldRefused(Exception):
     """One field's value cannot be sent; the message is the sentence shown beside it."""
 
 

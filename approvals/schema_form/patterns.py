@@ -37,7 +37,7 @@ _LITERAL: Final = {"{": r"\{", "}": r"\}", "]": r"\]"}
 _QUANTIFIERS: Final = frozenset("*+?")
 
 
-class UnusablePattern(ValueError):  # noqa: N818
+class UnusablePattern(ValueError):
     """The pattern cannot be run."""
 
 

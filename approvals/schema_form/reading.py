@@ -31,7 +31,7 @@ _TYPE_HINTS: Final = {
     "array": {"items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains"},
     "number": {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"},
 }
-_UNNAMEABLE: Final = re.compile(r"[\x00\r\n\ud800-\udfff]")
+_UNNAMEABLE: Final = re.compile(r"[\x00\ud800-\udfff]")
 _WORD_STARTS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_\-.\s]+")
 _MAX_UNIONS: Final = 8
 
