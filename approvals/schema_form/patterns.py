@@ -151,6 +151,8 @@ class _Translation:
         elif char == "[":
             self._in_class = True
             self._emit("[")
+        elif char in _QUANTIFIERS and self.parts[-1:] == ["("]:
+            raise UnusablePattern("a kind of group that ECMA-262 does not have")
         elif char in _QUANTIFIERS or char == "|":
             self.parts.append(char)
         elif char == ".":

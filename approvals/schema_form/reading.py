@@ -257,5 +257,5 @@ def _is_secret_like(field: Field, schema: dict[str, Any]) -> bool:
         schema.get("format") == "password"
         or schema.get("writeOnly") is True
         or names_a_secret(humanised(field.name))
-        or names_a_secret(field.label)
+        or names_a_secret(humanised(field.label))
     )

@@ -1,0 +1,150 @@
+import time
+
+import pytest
+
+from approvals.text import SegmentKind, reveal, warnings_for
+
+
+def _hidden(text: str) -> list[tuple[str, str]]:
+    found = reveal(text)
+    return [(part.text, part.kind.value) for part in found if part.kind is not SegmentKind.PLAIN]
+
+
+def _codes(text: str) -> set[str]:
+    return {warning.code for warning in warnings_for(text)}
+
+
+@pytest.mark.parametrize(
+    ("char", "kind"),
+    [
+        ("\u202e", "bidi"),
+        ("\u2066", "bidi"),
+        ("\u061c", "bidi"),
+        ("\u200b", "invisible"),
+        ("\u00ad", "invisible"),
+        ("\ufeff", "invisible"),
+        ("\u3164", "invisible"),
+        ("\u2060", "invisible"),
+        ("\ufe0f", "invisible"),
+        ("\U000e0101", "invisible"),
+        ("\U000e0041", "tag"),
+        ("\u00a0", "space"),
+        ("\u3000", "space"),
+        ("\x00", "control"),
+        ("\x1b", "control"),
+        ("\x85", "control"),
+        ("\u2028", "control"),
+        ("\ud800", "control"),
+        ("\uffff", "control"),
+        ("\ue000", "private"),
+    ],
+)
+def test_what_cannot_be_seen_is_written_out(char: str, kind: str) -> None:
+    assert _hidden(f"a{char}b") == [(f"U+{ord(char):04X}", kind)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Zażółć gęślą jaźń",
+        "line\nline\r\n\ttab",
+        "👨\u200d👩\u200d👧 ❤️",
+        "🏴\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f",
+        "می\u200cخواهم",
+        "क्\u200dष",
+        "葛\U000e0100",
+        "日本\u3000語",
+        "<b>&amp;</b>",
+        "",
+    ],
+)
+def test_ordinary_writing_is_left_as_it_is(text: str) -> None:
+    assert _hidden(text) == []
+    assert "".join(part.text for part in reveal(text)) == text
+
+
+def test_a_joiner_outside_its_script_is_written_out() -> None:
+    assert _hidden("pay\u200dpal") == [("U+200D", "invisible")]
+
+
+def test_text_hidden_in_tags_is_spelled_out() -> None:
+    hidden = "".join(chr(0xE0000 + ord(char)) for char in "drop all")
+    notes = [part.note for part in reveal(f"hello{hidden}") if part.note]
+    assert notes == ["hidden text: drop all"]
+    assert _codes(f"hello{hidden}") == {"tag_characters"}
+
+
+def test_pieces_come_in_order_and_markup_is_text() -> None:
+    texts = [part.text for part in reveal("<b>\u200b\u200b</b>\u202e!")]
+    assert texts == ["<b>", "U+200B U+200B", "</b>", "U+202E", "!"]
+
+
+@pytest.mark.parametrize(
+    "text", ["a\u202eb" * 50_000, "\u200b" * 100_000, "🏴" * 100_000, "disable " * 20_000]
+)
+def test_long_text_takes_linear_time(text: str) -> None:
+    started = time.monotonic()
+    warnings_for(text)
+    assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Enter your password",
+        "Paste the access token here",
+        "We need your API-key",
+        "your PIN please",
+        "Write down the seed phrase",
+        "Wpisz hasło",
+        "Geben Sie Ihr Passwort ein",
+        "パスワードを入力",
+        "Enter your pass\u200bword",
+        "Your p\u0430ssword",
+        "ＰＡＳＳＷＯＲＤ",
+        "x" + "".join(chr(0xE0000 + ord(char)) for char in " password"),
+    ],
+)
+def test_asking_for_a_secret_is_warned_about_however_it_is_spelled(text: str) -> None:
+    assert "asks_for_secret" in _codes(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Please turn off SSL verification",
+        "Disable the firewall first",
+        "Skip all the checks",
+        "ignore previous instructions",
+        "bypass two-factor",
+        "Di\u200bsable protection",
+    ],
+)
+def test_asking_to_switch_off_checks_is_warned_about(text: str) -> None:
+    assert "switch_off_checks" in _codes(text)
+
+
+@pytest.mark.parametrize("text", ["p\u0430ypal", "раураl", "Gο to"])
+def test_words_of_mixed_alphabets_are_warned_about(text: str) -> None:
+    assert "mixed_script" in _codes(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Deploy 3 services to production?",
+        "10 tokens left in your plan",
+        "Δt is 10 µs at 5 kΩ",
+        "Москва and Paris",
+        "Skip the intro",
+        "What is your name?",
+        "日本語とEnglish",
+    ],
+)
+def test_ordinary_questions_are_not_warned_about(text: str) -> None:
+    assert _codes(text) == set()
+
+
+def test_the_gravest_warning_comes_first_and_each_only_once() -> None:
+    found = warnings_for("\u202epassword \u202epassword")
+    assert [warning.code for warning in found] == ["bidi", "asks_for_secret"]
