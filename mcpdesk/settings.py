@@ -38,7 +38,7 @@ ENCRYPTION_KEYS = env.list(
 )
 
 # The address people use, for links, cookies and host checks
-PUBLIC_URL = env.str("MCPDESK_URL", default="http://127.0.0.1:8642").rstrip("/")
+PUBLIC_URL = env.str("MCPDESK_URL", default=locations.local_url()).rstrip("/")
 BEHIND_TLS = PUBLIC_URL.startswith("https://")
 ALLOWED_HOSTS = env.list("MCPDESK_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL] if BEHIND_TLS else []
@@ -110,9 +110,7 @@ TEMPLATES = [
 
 # --- database -----------------------------------------------------------------------------------
 DATABASES = {
-    "default": env.db_url_config(
-        env.str("DATABASE_URL", default=locations.database_url(DATA_DIR))
-    )
+    "default": env.db_url_config(env.str("DATABASE_URL", default=locations.database_url(DATA_DIR)))
 }
 if DATABASES["default"]["ENGINE"] != "django.db.backends.postgresql":
     raise ImproperlyConfigured(

@@ -59,7 +59,9 @@ KINDS: dict[str, Kind] = {
     "task.missing": _kind("The server does not know the task ({count})", "count", "code"),
     "task.note": _kind("Noted: {note}", "note"),
     # questions and their answers
-    "question.opened": _kind("The server asks ({mode}, round {round})", "question", "mode", "round"),
+    "question.opened": _kind(
+        "The server asks ({mode}, round {round})", "question", "mode", "round"
+    ),
     "question.closed": _kind("The question closed: {reason}", "question", "reason"),
     "question.undeclared": _kind(
         "The server asks for {method}, which this desk does not offer", "question", "method"

@@ -46,9 +46,11 @@ def record(
 ) -> Event:
     """Write one event in the caller's transaction, and announce it once that commits.
 
-    `now` is aware UTC. Raises ValueError for a kind or a field that kinds.py does not allow, and
-    RuntimeError outside a transaction: an event without the change it speaks of would be a lie.
+    `now` is aware UTC. A field that is None is left out. Raises ValueError for a kind or a field
+    that kinds.py does not allow, and RuntimeError outside a transaction: an event without the
+    change it speaks of would be a lie.
     """
+    data = {name: value for name, value in data.items() if value is not None}
     _check(kind, data)
     if not transaction.get_connection().in_atomic_block:
         raise RuntimeError(f"{kind} must be recorded in the transaction of its change")
@@ -80,7 +82,7 @@ def _check(kind: str, data: dict[str, Any]) -> None:
     if extra:
         raise ValueError(f"{kind} may not carry {', '.join(sorted(extra))}")
     for name, value in data.items():
-        if not isinstance(value, str | int | float | bool | None):
+        if not isinstance(value, str | int | float | bool):
             raise ValueError(f"{kind}.{name} must be a plain value, not {type(value).__name__}")
         if isinstance(value, str) and len(value) > MAX_FIELD_CHARS:
             raise ValueError(f"{kind}.{name} is longer than {MAX_FIELD_CHARS} characters")

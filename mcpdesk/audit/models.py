@@ -44,7 +44,9 @@ class Event(models.Model):
             models.Index(fields=["team", "-id"], name="event_by_team"),
         ]
         triggers = [
-            pgtrigger.Protect(name="event_is_append_only", operation=pgtrigger.Update | pgtrigger.Delete)
+            pgtrigger.Protect(
+                name="event_is_append_only", operation=pgtrigger.Update | pgtrigger.Delete
+            )
         ]
 
     def __str__(self) -> str:

@@ -133,13 +133,21 @@ def _end(operation: Operation, task: Task, now: datetime) -> None:
     is_error = after == State.COMPLETED and (task.result or {}).get("isError") is True
     if is_error:
         reason = "The task completed; the tool reported an error"
-    move(operation, after, now=now, reason=reason, is_error=is_error, **_error_code(task.error))
+    move(
+        operation,
+        after,
+        now=now,
+        reason=reason,
+        is_error=is_error,
+        error_code=_error_code(task.error),
+    )
 
 
-def _error_code(error: dict[str, Any] | None) -> dict[str, int]:
+def _error_code(error: dict[str, Any] | None) -> int | None:
+    """The code of a task's error as a column holds it."""
     code = (error or {}).get("code")
-    fits = isinstance(code, int) and not isinstance(code, bool) and abs(code) < 2**53
-    return {"error_code": code} if fits and code is not None else {}
+    is_number = isinstance(code, int) and not isinstance(code, bool)
+    return code if is_number and abs(code) < 2**53 else None
 
 
 def _go_on(operation: Operation, task: Task, now: datetime, server_now: datetime) -> None:

@@ -36,6 +36,7 @@ class Claim:
     poll_interval_ms: int | None
     unchanged_polls: int
     expires_at: datetime | None
+    due_at: datetime
 
     @property
     def has_task(self) -> bool:
@@ -86,7 +87,8 @@ SET lease_token = %(token)s,
 FROM picked
 WHERE o.id = picked.id
 RETURNING o.id, o.server_id, o.state, o.attention, o.lease_token, o.leased_until,
-    o.task_id, o.snapshot_digest, o.poll_interval_ms, o.unchanged_polls, o.expires_at
+    o.task_id, o.snapshot_digest, o.poll_interval_ms, o.unchanged_polls, o.expires_at,
+    o.due_at
 """
 
 

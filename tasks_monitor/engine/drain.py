@@ -11,6 +11,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -111,7 +112,7 @@ def _settle_one(done: Done, now: datetime) -> None:
         logger.exception("could not apply a result to operation %s", done.work.claim.operation_id)
 
 
-def _apply(work: Work, step: Step, now: datetime) -> None:
+def _apply(work: Work, step: Step[Any], now: datetime) -> None:
     if isinstance(work, Call):
         settle_call(work.attempt_id, step, now)
     elif isinstance(work, Poll):

@@ -60,7 +60,7 @@ def move(
         before=before.label,
         after=after.label,
         reason=reason[:200],
-        **({} if code is None else {"code": code}),
+        code=code,
     )
     if after in TERMINAL:
         close_questions(operation, after, now)

@@ -38,7 +38,7 @@ RETRY_FIRST_S = 1.0
 RETRY_LAST_S = 600.0
 
 #: Nothing left, and nothing will: trying again would change nothing.
-_HOPELESS: Final = frozenset({FailureKind.BAD_ADDRESS, FailureKind.BLOCKED_ADDRESS})
+_HOPELESS: Final = frozenset({FailureKind.BAD_ENDPOINT, FailureKind.BLOCKED_ADDRESS})
 
 
 def settle_call(attempt_id: int, step: Step[CallOutcome], now: datetime) -> None:
@@ -96,7 +96,7 @@ def _record_answered(
         attempt=attempt.number,
         outcome=_word(outcome),
         duration_ms=round((now - attempt.sent_at).total_seconds() * 1000),
-        **({"code": outcome.code} if isinstance(outcome, Rejected) else {}),
+        code=_code(outcome.code) if isinstance(outcome, Rejected) else None,
     )
 
 
@@ -258,9 +258,14 @@ def _rejected(operation: Operation, outcome: Rejected, now: datetime) -> None:
         State.FAILED,
         now=now,
         reason="The server refused the call with an error",
-        code=outcome.code if abs(outcome.code) < 2**53 else None,
-        error_code=outcome.code if abs(outcome.code) < 2**53 else None,
+        code=_code(outcome.code),
+        error_code=_code(outcome.code),
     )
+
+
+def _code(code: int) -> int | None:
+    """An error code as a column holds it; what no server should send is only in the payload."""
+    return code if abs(code) < 2**53 else None
 
 
 def _no_answer(

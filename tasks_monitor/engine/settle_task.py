@@ -53,7 +53,7 @@ def settle_unchanged(polls: list[tuple[Poll, datetime]], now: datetime) -> None:
     A row whose lease was lost meanwhile is left alone. An answer that was saved during the poll
     (attention) is due at once.
     """
-    parameters = {
+    parameters: dict[str, Any] = {
         "now": now,
         "ids": [work.claim.operation_id for work, _ in polls],
         "tokens": [work.claim.lease_token for work, _ in polls],
@@ -173,7 +173,7 @@ def settle_cancel(work: Cancel, step: Step[AckOutcome], now: datetime) -> None:
     if isinstance(outcome, Acknowledged) or code is not None:
         operation.cancel_sent_at = now
         operation.save(update_fields=["cancel_sent_at"])
-        note(operation, "operation.cancel_sent", now, **({"code": code} if code else {}))
+        note(operation, "operation.cancel_sent", now, code=code)
     if operation.lease_token == work.claim.lease_token:
         schedule(operation, now)
         if operation.cancel_sent_at is None:

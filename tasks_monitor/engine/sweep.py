@@ -53,7 +53,7 @@ def _lose_call(operation_id: UUID, now: datetime) -> bool:
         reason="The worker that sent the call did not come back",
         lease_token=None,
         leased_until=None,
-        **({"due_at": now} if again else {}),
+        due_at=now if again else None,
     )
     return True
 
