@@ -1,18 +1,32 @@
 """One conversation with one server: requests, versions, pages. Used by engine, web and commands."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
+from mcpdesk.mcp import requests
 from mcpdesk.mcp.headers import HeaderPlan
+from mcpdesk.mcp.limits import MAX_TOOL_PAGES, MAX_TOOLS
 from mcpdesk.mcp.outcomes import (
+    HEADER_MISMATCH,
     AckOutcome,
     CallOutcome,
     DiscoverOutcome,
     NoAnswer,
     Rejected,
     TaskOutcome,
+    ToolsOutcome,
+    ToolsPage,
+    offered_versions,
+    read_ack,
+    read_call,
+    read_discover,
+    read_task,
+    read_tools_page,
 )
+from mcpdesk.mcp.replies import Reply
+from mcpdesk.mcp.requests import MODERN_VERSIONS, Request
 from mcpdesk.mcp.tools import RejectedTool, Tool
 from tasks_monitor.transport import Endpoint, Exchange, Transport
 
@@ -31,26 +45,62 @@ class ToolList:
 
 @dataclass(frozen=True, slots=True)
 class Step(Generic[OutcomeT]):
-    """One exchange and what it means. `tools` is set where the list was read again on the way."""
+    """One exchange and what it means.
+
+    `tools` is set where the list had to be read again on the way: keep it, it is newer.
+    """
 
     outcome: OutcomeT
     exchange: Exchange
     tools: ToolList | None = None
 
 
-class Session:
-    """Speaks to one endpoint. Keeps nothing but the version agreed on."""
+def new_request_id() -> int:
+    """An id that no other worker uses at the same time; exact in a double, as JavaScript needs."""
+    return secrets.randbits(52) + 1
 
-    def __init__(self, transport: Transport, endpoint: Endpoint) -> None:
-        raise NotImplementedError
+
+class Session:
+    """Speaks to one endpoint. Keeps nothing but the version agreed on.
+
+    `version` is the revision to begin with, `traceparent` a W3C trace context for every request.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        endpoint: Endpoint,
+        *,
+        version: str = requests.LATEST_VERSION,
+        traceparent: str | None = None,
+    ) -> None:
+        self._transport = transport
+        self._endpoint = endpoint
+        self._traceparent = traceparent
+        self.version = version
 
     async def discover(self) -> Step[DiscoverOutcome]:
-        """`server/discover`."""
-        raise NotImplementedError
+        """`server/discover`: era, versions, capabilities."""
+        return await self._step(requests.discover, read_discover, new_request_id())
 
     async def list_tools(self) -> Step[ToolList | Rejected | NoAnswer]:
-        """`tools/list`, all pages."""
-        raise NotImplementedError
+        """`tools/list`, all pages. A page that fails ends the list with a `problem`.
+
+        A cursor that comes again, or pages without end, do so too: what was read is kept.
+        """
+        pages: list[ToolsPage] = []
+        seen: set[str | None] = {None}
+        cursor: str | None = None
+        while True:
+            step = await self._tools_page(cursor)
+            if not isinstance(step.outcome, ToolsPage):
+                return _ended_early(pages, step.outcome, step.exchange)
+            pages.append(step.outcome)
+            cursor = step.outcome.next_cursor
+            problem = _why_stop(pages, cursor in seen)
+            if cursor is None or problem:
+                return Step(_joined(pages, problem), step.exchange)
+            seen.add(cursor)
 
     async def call_tool(
         self,
@@ -61,19 +111,116 @@ class Session:
         input_responses: Mapping[str, Any] | None = None,
         request_state: str | None = None,
     ) -> Step[CallOutcome]:
-        """`tools/call`."""
-        raise NotImplementedError
+        """`tools/call`. Where the server misses a header for an argument (-32020), the list of
+        tools is read again and the call sent once more under a new id: the first one did nothing.
+        """
+
+        async def call(id: int, plan: HeaderPlan) -> Step[CallOutcome]:
+            return await self._step(
+                requests.call_tool,
+                read_call,
+                id,
+                name,
+                arguments,
+                header_plan=plan,
+                input_responses=input_responses,
+                request_state=request_state,
+            )
+
+        step = await call(request_id, header_plan)
+        if not isinstance(step.outcome, Rejected) or step.outcome.code != HEADER_MISMATCH:
+            return step
+        tools = (await self.list_tools()).outcome
+        if not isinstance(tools, ToolList):
+            return step
+        fresh = next((tool.header_plan for tool in tools.tools if tool.name == name), header_plan)
+        if fresh != header_plan:
+            step = await call(new_request_id(), fresh)
+        return replace(step, tools=tools)
 
     async def get_task(self, request_id: int, task_id: str) -> Step[TaskOutcome]:
         """`tasks/get`."""
-        raise NotImplementedError
+
+        def read(reply: Reply) -> TaskOutcome:
+            return read_task(reply, task_id)
+
+        return await self._step(requests.get_task, read, request_id, task_id)
 
     async def update_task(
         self, request_id: int, task_id: str, input_responses: Mapping[str, Any]
     ) -> Step[AckOutcome]:
-        """`tasks/update`."""
-        raise NotImplementedError
+        """`tasks/update` with answers to some or all outstanding input requests."""
+        return await self._step(
+            requests.update_task, read_ack, request_id, task_id, input_responses
+        )
 
     async def cancel_task(self, request_id: int, task_id: str) -> Step[AckOutcome]:
-        """`tasks/cancel`."""
-        raise NotImplementedError
+        """`tasks/cancel`: a request to stop, no more."""
+        return await self._step(requests.cancel_task, read_ack, request_id, task_id)
+
+    async def _tools_page(self, cursor: str | None) -> Step[ToolsOutcome]:
+        return await self._step(requests.list_tools, read_tools_page, new_request_id(), cursor)
+
+    async def _step(
+        self,
+        build: Callable[..., Request],
+        read: Callable[[Reply], OutcomeT],
+        request_id: int,
+        *args: Any,
+        **kwargs: Any,
+    ) -> Step[OutcomeT | NoAnswer]:
+        """One request; once more, under a new id, in a version that the server says it has."""
+        exchange = await self._send(build, request_id, *args, **kwargs)
+        if self._agrees_on_a_version(exchange.reply):
+            exchange = await self._send(build, new_request_id(), *args, **kwargs)
+        if exchange.reply is not None:
+            return Step(read(exchange.reply), exchange)
+        assert exchange.failure is not None
+        failure = exchange.failure
+        return Step(NoAnswer(failure.kind, failure.sentence, failure.sent), exchange)
+
+    async def _send(
+        self, build: Callable[..., Request], request_id: int, *args: Any, **kwargs: Any
+    ) -> Exchange:
+        request = build(
+            request_id, *args, version=self.version, traceparent=self._traceparent, **kwargs
+        )
+        return await self._transport.send(self._endpoint, request)
+
+    def _agrees_on_a_version(self, reply: Reply | None) -> bool:
+        """The server refused our version and named one that we speak (basic/versioning)."""
+        offered = offered_versions(reply) if reply is not None else ()
+        mutual = next((version for version in MODERN_VERSIONS if version in offered), None)
+        self.version = mutual or self.version
+        return mutual is not None
+
+
+def _why_stop(pages: list[ToolsPage], cursor_came_before: bool) -> str | None:
+    if pages[-1].next_cursor is not None and cursor_came_before:
+        return "The server gave the same cursor twice; the list ends there."
+    if pages[-1].next_cursor is not None and len(pages) >= MAX_TOOL_PAGES:
+        return f"The server's list has more than {MAX_TOOL_PAGES} pages; the rest was not read."
+    if sum(len(page.tools) for page in pages) > MAX_TOOLS:
+        return f"The server has more than {MAX_TOOLS} tools; the rest was not read."
+    return None
+
+
+def _ended_early(
+    pages: list[ToolsPage], outcome: Rejected | NoAnswer, exchange: Exchange
+) -> Step[ToolList | Rejected | NoAnswer]:
+    if not pages:
+        return Step(outcome, exchange)
+    return Step(_joined(pages, "A page of the list could not be read."), exchange)
+
+
+def _joined(pages: list[ToolsPage], problem: str | None) -> ToolList:
+    """One list of all pages; of tools with one name only the first can be told apart."""
+    tools: dict[str, Tool] = {}
+    rejected: list[RejectedTool] = []
+    for page in pages:
+        rejected += page.rejected
+        for tool in page.tools:
+            if tools.setdefault(tool.name, tool) is not tool:
+                rejected.append(RejectedTool(tool.name, "Another tool has the same name."))
+    kept = tuple(tools.values())[:MAX_TOOLS]
+    return ToolList(kept, tuple(rejected), min(page.ttl_ms for page in pages), problem)

@@ -1,17 +1,56 @@
-"""The one module that talks HTTP: timeouts, size caps, redirects, addresses, credentials."""
+"""The one module that talks HTTP: timeouts, size caps, redirects, addresses, credentials.
 
+httpx runs over aiohttp here (httpx-aiohttp), and requests go straight to that httpx transport:
+the client above it would add cookies, proxies and redirects, which the desk must not have.
+"""
+
+import asyncio
+import contextlib
+import re
+import socket
+import ssl
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
+from functools import lru_cache
+from typing import Any
 
-from mcpdesk.mcp.replies import Reply
-from mcpdesk.mcp.requests import Request
+import aiohttp
+import httpx
+import httpx_aiohttp
+
+from mcpdesk.mcp.decoding import ACCEPTED
+from mcpdesk.mcp.pacing import http_date, retry_after
+from mcpdesk.mcp.reader import Reply, ResponseReader
+from mcpdesk.mcp.requests import CLIENT_INFO, Request
+from tasks_monitor.addresses import BadAddress, Origin, origin_of, redirected, why_refused
+
+CONNECT_TIMEOUT_S = 10.0
+KEEP_ALIVE_S = 60.0
+IDLE_POOL_S = 300.0
+DRAIN_S = 0.05
+DRAIN_BYTES = 64 * 1024
+
+_REDIRECTS = (301, 302, 303, 307, 308)
+_FOLLOWED = (307, 308)
+_BUSY = (429, 503)
+_OUR_HEADERS = (
+    ("accept-encoding", ACCEPTED),
+    ("user-agent", f"{CLIENT_INFO['name']}/{CLIENT_INFO['version']}"),
+)
+_FIELD_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_FIELD_VALUE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?|")
+_RESERVED = re.compile(
+    r"mcp-.*|content-.*|accept.*|host|connection|transfer-encoding|te|upgrade|user-agent|cookie",
+    re.IGNORECASE,
+)
 
 
 class FailureKind(StrEnum):
     """Why no HTTP response could be read."""
 
-    BAD_ADDRESS = "bad_address"
+    BAD_ENDPOINT = "bad_endpoint"
     BLOCKED_ADDRESS = "blocked_address"
     DNS = "dns"
     REFUSED = "refused"
@@ -33,7 +72,10 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One MCP endpoint and the identity used on it. `headers` are credentials: never shown."""
+    """One MCP endpoint and the identity used on it. `headers` are credentials: never shown.
+
+    `timeout_s` bounds a whole exchange, from the look-up of the name to the last byte.
+    """
 
     server_id: object
     url: str
@@ -57,12 +99,237 @@ class Exchange:
 
 
 class Transport:
-    """Sends requests; one kept-alive pool per server. Belongs to one event loop."""
+    """Sends requests; one pool of kept-alive connections per server. For one event loop."""
+
+    def __init__(self) -> None:
+        self._pools: dict[object, _Pool] = {}
+        self._swept_at = 0.0
 
     async def send(self, endpoint: Endpoint, request: Request) -> Exchange:
         """One request, one exchange. Never raises for what a peer does."""
-        raise NotImplementedError
+        try:
+            pool = await self._pool(endpoint)
+        except BadAddress as bad:
+            return _failed(FailureKind.BAD_ENDPOINT, str(bad), sent=False)
+        pool.in_flight += 1
+        try:
+            async with asyncio.timeout(endpoint.timeout_s):
+                return await pool.exchange(request)
+        except (httpx.HTTPError, aiohttp.ClientError, OSError, ValueError) as error:
+            return _classified(error)
+        finally:
+            pool.in_flight -= 1
 
     async def aclose(self) -> None:
         """Closes all connections. The transport can be used again afterwards."""
-        raise NotImplementedError
+        pools, self._pools = self._pools, {}
+        for pool in pools.values():
+            await pool.aclose()
+
+    async def _pool(self, endpoint: Endpoint) -> "_Pool":
+        """The pool of this server and identity. Raises BadAddress."""
+        now = asyncio.get_running_loop().time()
+        if now - self._swept_at > IDLE_POOL_S / 5:
+            await self._drop_idle(now)
+        key = (endpoint.server_id, endpoint.url, endpoint.headers, endpoint.allow_private)
+        pool = self._pools.get(key)
+        if pool is None:
+            pool = self._pools[key] = _Pool(endpoint)
+        pool.used_at = now
+        return pool
+
+    async def _drop_idle(self, now: float) -> None:
+        self._swept_at = now
+        for key, pool in list(self._pools.items()):
+            if not pool.in_flight and now - pool.used_at > IDLE_POOL_S:
+                del self._pools[key]
+                await pool.aclose()
+
+
+class _Pool:
+    """The connections to one server under one identity.
+
+    Calls get a connection of their own each: on a kept-alive one the server may close at the very
+    moment of sending, and then nobody knows whether the tool ran. Everything else may be repeated.
+    """
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        origin = origin_of(endpoint.url)
+        _check_credentials(endpoint.headers)
+        guard = _Guard(origin, endpoint.allow_private)
+        self._url = httpx.URL(endpoint.url)
+        self._headers = [*_OUR_HEADERS, *endpoint.headers]
+        connect_s = min(CONNECT_TIMEOUT_S, endpoint.timeout_s)
+        self._extensions = {"timeout": {"connect": connect_s, "pool": connect_s}}
+        self._kept = _http(guard, keep=True)
+        self._single = _http(guard, keep=False)
+        self.in_flight = 0
+        self.used_at = 0.0
+
+    async def exchange(self, request: Request) -> Exchange:
+        """Sends, follows at most one redirect within the origin, and reads the answer."""
+        exchange = await self._once(self._url, request)
+        if isinstance(exchange, httpx.URL):
+            exchange = await self._once(exchange, request)
+        if isinstance(exchange, httpx.URL):
+            return _failed(FailureKind.REDIRECT, "The server redirects again and again.")
+        return exchange
+
+    async def aclose(self) -> None:
+        await self._kept.aclose()
+        await self._single.aclose()
+
+    async def _once(self, url: httpx.URL, request: Request) -> Exchange | httpx.URL:
+        """The exchange, or the address to repeat it at."""
+        http = self._single if request.method == "tools/call" else self._kept
+        response = await http.handle_async_request(
+            httpx.Request(
+                "POST",
+                url,
+                headers=[*request.headers, *self._headers],
+                content=request.body,
+                extensions=self._extensions,
+            )
+        )
+        try:
+            if response.status_code in _REDIRECTS:
+                return _redirect(url, response)
+            return await _read(response, request.id)
+        finally:
+            await response.aclose()
+
+
+class _Guard:
+    """Makes the sockets: the last place before a connection, so no name can lead around it."""
+
+    def __init__(self, origin: Origin, allow_private: bool) -> None:
+        self._tls = origin.scheme == "https"
+        self._allow_private = allow_private
+
+    def __call__(self, info: tuple[Any, Any, int, str, tuple[Any, ...]]) -> socket.socket:
+        family, kind, protocol, _, address = info
+        reason = why_refused(address[0], allow_private=self._allow_private, tls=self._tls)
+        if reason is not None:
+            raise _AddressRefused(reason)
+        return socket.socket(family, kind, protocol)
+
+
+class _AddressRefused(OSError):
+    """The guard refused an address; the text is a sentence."""
+
+
+def _http(guard: _Guard, *, keep: bool) -> httpx.AsyncBaseTransport:
+    """httpx's transport over aiohttp, made to carry nothing from one request to the next."""
+
+    def client() -> aiohttp.ClientSession:
+        keeping = {"keepalive_timeout": KEEP_ALIVE_S} if keep else {"force_close": True}
+        connector = aiohttp.TCPConnector(
+            limit=0, ssl=_tls_context(), socket_factory=guard, **keeping
+        )
+        return aiohttp.ClientSession(
+            connector=connector, cookie_jar=aiohttp.DummyCookieJar(), trust_env=False
+        )
+
+    return httpx_aiohttp.AiohttpTransport(verify=_tls_context(), trust_env=False, client=client)
+
+
+@lru_cache(maxsize=1)
+def _tls_context() -> ssl.SSLContext:
+    return ssl.create_default_context()
+
+
+def _check_credentials(headers: tuple[tuple[str, str], ...]) -> None:
+    """Raises BadAddress for headers that HTTP cannot carry, or that are not for others to set."""
+    for name, value in headers:
+        if not _FIELD_NAME.fullmatch(name) or not _FIELD_VALUE.fullmatch(value):
+            raise BadAddress("A header of the credentials cannot be sent over HTTP.")
+        if _RESERVED.fullmatch(name):
+            raise BadAddress("A header of the credentials has a name the protocol needs itself.")
+
+
+async def _read(response: httpx.Response, expected_id: int) -> Exchange:
+    headers = response.headers
+    reader = ResponseReader(response.status_code, headers, expected_id)
+    chunks = aiter(response.stream)  # type: ignore[arg-type]  # an asynchronous one always
+    async for chunk in chunks:
+        if reader.feed(chunk):
+            await _drain(chunks)
+            break
+    now = datetime.now(UTC)
+    is_busy = response.status_code in _BUSY
+    return Exchange(
+        reply=reader.finish(),
+        failure=None,
+        retry_after_s=retry_after(headers.get("retry-after"), now) if is_busy else None,
+        received_at=now,
+        server_date=_server_date(headers.get("date")),
+    )
+
+
+async def _drain(chunks: AsyncIterator[bytes]) -> None:
+    """Reads what little may still come, so that the connection can be used again."""
+    size = 0
+    with contextlib.suppress(TimeoutError, httpx.HTTPError, aiohttp.ClientError):
+        async with asyncio.timeout(DRAIN_S):
+            async for chunk in chunks:
+                size += len(chunk)
+                if size > DRAIN_BYTES:
+                    return
+
+
+# Many answers arrive within the same second, and their dates are the same text.
+_server_date = lru_cache(maxsize=64)(http_date)
+
+
+def _redirect(url: httpx.URL, response: httpx.Response) -> Exchange | httpx.URL:
+    target, refusal = redirected(str(url), response.headers.get("location", ""))
+    if refusal is None and response.status_code not in _FOLLOWED:
+        refusal = f"The server answers with a redirect that turns a POST into a GET: {target}"
+    if refusal is not None:
+        return _failed(FailureKind.REDIRECT, refusal)
+    return httpx.URL(target)
+
+
+def _failed(kind: FailureKind, sentence: str, *, sent: bool = True) -> Exchange:
+    return Exchange(None, Failure(kind, sentence, sent), None, datetime.now(UTC), None)
+
+
+def _classified(error: Exception) -> Exchange:
+    """What an exception means. Its text is not used: it may hold addresses and headers.
+
+    httpx-aiohttp's translation is coarse, so the exception beneath it is looked at.
+    """
+    cause = error.__cause__ if isinstance(error, httpx.HTTPError) else error
+    for kinds, kind, sentence in _BEFORE_SENDING:
+        if isinstance(cause, kinds):
+            refusal = getattr(cause, "os_error", None)
+            if isinstance(refusal, _AddressRefused):
+                return _failed(FailureKind.BLOCKED_ADDRESS, str(refusal), sent=False)
+            return _failed(kind, sentence, sent=False)
+    if isinstance(cause, TimeoutError):
+        return _failed(FailureKind.TIMEOUT, "The server did not answer in time.")
+    return _failed(FailureKind.BROKEN, "The connection broke before the answer was complete.")
+
+
+_BEFORE_SENDING: tuple[tuple[tuple[type[BaseException], ...], FailureKind, str], ...] = (
+    (
+        (aiohttp.ConnectionTimeoutError,),
+        FailureKind.CONNECT_TIMEOUT,
+        "No connection to the server could be made in time.",
+    ),
+    (
+        (aiohttp.ClientConnectorDNSError,),
+        FailureKind.DNS,
+        "The server's name could not be looked up.",
+    ),
+    (
+        (aiohttp.ClientConnectorCertificateError, aiohttp.ClientConnectorSSLError),
+        FailureKind.TLS,
+        "No secure connection: the server's certificate or TLS settings were refused.",
+    ),
+    (
+        (aiohttp.ClientConnectorError,),
+        FailureKind.REFUSED,
+        "The server refused the connection or cannot be reached.",
+    ),
+)

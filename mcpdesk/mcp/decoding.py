@@ -9,7 +9,7 @@ ACCEPTED = "gzip, deflate"
 _GZIP_OR_ZLIB, _RAW_DEFLATE = 47, -15
 
 
-class BadEncoding(ValueError):  # noqa: N818 (the verdict on a body, named as one)
+class BadEncoding(ValueError):
     """The body is not in the encoding it claims."""
 
 

@@ -23,7 +23,7 @@ _HOLDS_LIST = ("allOf", "anyOf", "oneOf", "prefixItems", "items")
 _HOLDS_MAP = ("patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions")
 
 
-class InvalidToolHeader(ValueError):  # noqa: N818 (a verdict on a tool, named as one)
+class InvalidToolHeader(ValueError):
     """A tool's `x-mcp-header` breaks the rules, so the tool has to be left out.
 
     `reason` is a sentence that names the rule.

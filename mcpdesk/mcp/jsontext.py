@@ -16,7 +16,7 @@ _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _STEP = {ord("+"): 1, ord("-"): -1}
 
 
-class BadJson(ValueError):  # noqa: N818 (the verdict of the parser, named as one)
+class BadJson(ValueError):
     """The text is not JSON this desk takes; `problem` says why."""
 
     def __init__(self, problem: ReplyProblem) -> None:

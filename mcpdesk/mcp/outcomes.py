@@ -237,6 +237,13 @@ def read_tools_page(reply: Reply) -> ToolsOutcome:
     return ToolsPage(tools, rejected, cursor, _freshness(result), notes)
 
 
+def offered_versions(reply: Reply) -> tuple[str, ...]:
+    """What an UnsupportedProtocolVersion error (-32022) offers; empty for any other reply."""
+    if not isinstance(reply, ErrorReply) or reply.code != UNSUPPORTED_VERSION:
+        return ()
+    return _texts(_object(reply.data).get("supported"))
+
+
 def _finished(reply: ResultReply, is_untyped: bool) -> Finished:
     untyped = (Note.RESULT_TYPE_MISSING,) if is_untyped else ()
     is_error, notes = read_tool_result(reply.result)
@@ -295,7 +302,7 @@ def _task_result_type(kind: Any) -> tuple[Note, ...] | None:
 def _discover_refused(reply: ErrorReply) -> DiscoverOutcome:
     """Modern errors mean modern; any other refusal means a server from before discovery."""
     if reply.code == UNSUPPORTED_VERSION:
-        return UnsupportedVersion(_texts(_object(reply.data).get("supported")))
+        return UnsupportedVersion(offered_versions(reply))
     if reply.code in MODERN_ERRORS:
         return _rejected(reply)
     if reply.code in _PREDATES_DISCOVERY or reply.http_status in _LEGACY_STATUSES:

@@ -7,7 +7,7 @@ from mcpdesk.mcp.limits import MAX_MESSAGE_BYTES
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-class EventTooBig(ValueError):  # noqa: N818 (the verdict on an event, named as one)
+class EventTooBig(ValueError):
     """One event, or one line, is longer than a message may be."""
 
 

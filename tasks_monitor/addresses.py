@@ -1,0 +1,92 @@
+"""Which addresses the desk may talk to (protection against server-side request forgery)."""
+
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from urllib.parse import urljoin, urlsplit
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+# Addresses of IPv6 that lead to an address of IPv4 within them (RFC 6052 section 2.1).
+_NAT64 = IPv6Network("64:ff9b::/96")
+
+
+class BadAddress(ValueError):
+    """The address cannot be used; the text is a sentence that shows no secret."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Scheme, host and port of an endpoint (RFC 6454)."""
+
+    scheme: str
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}:{self.port}"
+
+
+def origin_of(url: str) -> Origin:
+    """The origin of an http or https address. Raises BadAddress."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        raise BadAddress("The address is malformed.") from None
+    if parts.scheme not in _DEFAULT_PORTS:
+        raise BadAddress("Only http and https addresses can be used.")
+    if parts.username is not None or parts.password is not None:
+        raise BadAddress("The address must not hold a user name or a password.")
+    if not host or any(char.isspace() or not char.isprintable() for char in url):
+        raise BadAddress("The address is malformed.")
+    return Origin(parts.scheme, host, port or _DEFAULT_PORTS[parts.scheme])
+
+
+def redirected(url: str, location: str) -> tuple[str, str | None]:
+    """Where a redirect leads and, if that may not be followed, why not: a sentence.
+
+    Only the same origin may be followed. The sentence names the address without its query, in
+    which secrets may stand.
+    """
+    target = urljoin(url, location)
+    try:
+        parts, origin = urlsplit(target), origin_of(target)
+    except (BadAddress, ValueError):
+        return target, "The server redirects to an address that cannot be used."
+    if origin == origin_of(url):
+        return target, None
+    shown = f"{origin}{parts.path}"
+    return target, f"The server has moved: use {shown} as its address, if you trust it."
+
+
+def why_refused(address: str, *, allow_private: bool, tls: bool) -> str | None:
+    """Why no connection to this IP address may be made, in a sentence; None: it may.
+
+    Everything that is not a public unicast address (loopback, private, link-local with the
+    metadata services, shared, reserved) needs `allow_private`. Plain http needs it too, and goes
+    to such addresses only.
+    """
+    is_public = _is_public(address)
+    if is_public and not tls:
+        return "Plain http is for private addresses only: use https."
+    if not is_public and not allow_private:
+        return "The server's address is private, and private addresses are not allowed for it."
+    return None
+
+
+def _is_public(address: str) -> bool:
+    try:
+        ip = ip_address(address)
+    except ValueError:
+        return False
+    return all(each.is_global and not each.is_multicast for each in (ip, *_embedded(ip)))
+
+
+def _embedded(ip: IPv4Address | IPv6Address) -> list[IPv4Address]:
+    """The IPv4 addresses that an IPv6 address is a way to: mapped, 6to4, Teredo, NAT64."""
+    if isinstance(ip, IPv4Address):
+        return []
+    found = [ip.ipv4_mapped, ip.sixtofour, *(ip.teredo or ())]
+    if ip in _NAT64:
+        found.append(IPv4Address(int(ip) & 0xFFFFFFFF))
+    return [each for each in found if each is not None]
