@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from mcpdesk.simulator.faults.lists import LISTS
 from mcpdesk.simulator.faults.moment import Moment
-from mcpdesk.simulator.faults.shapes import REFUSALS, SHAPES, Shape, error
+from mcpdesk.simulator.faults.shapes import REFUSALS, SHAPES, Shape, error, wide_characters
 from mcpdesk.simulator.faults.wire import BEFORE_WORK, WIRES, Wire
 from mcpdesk.simulator.protocol import INTERNAL_ERROR, Json
 
@@ -45,5 +45,6 @@ FAULTS: dict[str, Fault] = {
     },
     **{name: Fault(name, shape) for name, shape in (SHAPES | LISTS).items()},
     **{name: Fault(name, shape, before_work=True) for name, shape in REFUSALS.items()},
+    **{name: Fault(name, wide_characters, WIRES[name]) for name in ("sse-split", "json-split")},
     **_fault_errors(),
 }

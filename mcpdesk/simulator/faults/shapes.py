@@ -107,6 +107,12 @@ def _extended(message: Json, moment: Moment) -> Json:
     return extended
 
 
+def wide_characters(message: Json, moment: Moment) -> Json:
+    """The result with characters of two, three and four bytes in front."""
+    wide = {"com.example/wide": "ünïcödé ☃☃☃ 😀😀😀😀"}
+    return {**message, "result": {**wide, **message.get("result", {})}}
+
+
 def _nested(depth: int) -> Json:
     value: Json = {"end": True}
     for _ in range(depth):

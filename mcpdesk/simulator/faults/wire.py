@@ -102,9 +102,14 @@ def unfinished_event(body: bytes) -> Sequence[bytes]:
 
 
 def crumbs(body: bytes) -> Sequence[bytes]:
-    """Seven bytes at a time after a comment of wide characters: they are split between chunks."""
-    text = ": ünïcödé ☃ 😀😀😀😀\n\n".encode() + event(body)
-    return [text[at : at + 7] for at in range(0, len(text), 7)]
+    """Forty pieces of seven bytes, then the rest: wide characters are split between chunks."""
+    pieces = [body[at : at + 7] for at in range(0, min(len(body), 280), 7)]
+    return [*pieces, body[280:]]
+
+
+def event_crumbs(body: bytes) -> Sequence[bytes]:
+    """An event in crumbs."""
+    return crumbs(event(body))
 
 
 def half(body: bytes) -> Sequence[bytes]:
@@ -170,7 +175,7 @@ WIRES: dict[str, Wire] = {
     "sse-many-lines": sse(over_lines),
     "sse-strangers": sse(after_strangers),
     "sse-no-blank-line": sse(unfinished_event),
-    "sse-split": sse(crumbs, pause_ms=2),
+    "sse-split": sse(event_crumbs, pause_ms=2),
     "sse-bom": sse(lambda body: (BOM + event(body),)),
     "sse-gzip": sse(
         lambda body: (gzip.compress(event(body)),), headers=always(content_encoding="gzip")
@@ -182,8 +187,8 @@ WIRES: dict[str, Wire] = {
     "json-charset": Wire(media_type="application/json; charset=UTF-8"),
     "json-capitals": Wire(media_type="Application/JSON"),
     "json-no-media-type": Wire(media_type=None),
-    "json-split": Wire(cut=drips, pause_ms=5),
-    "json-slow": Wire(cut=drips, pause_ms=300),
+    "json-split": Wire(cut=crumbs, pause_ms=2),
+    "json-slow": Wire(cut=drips, pause_ms=100),
     "json-broken": Wire(cut=half, ending=Ending.BROKEN),
     "json-silent": Wire(cut=half, ending=Ending.SILENT),
     "json-bottomless": Wire(cut=bottomless),

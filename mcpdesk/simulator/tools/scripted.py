@@ -27,6 +27,7 @@ from mcpdesk.simulator.tools.parts import (
     link,
     roots,
     sampling,
+    text_field,
 )
 
 Play = Callable[[Json], Script]
@@ -96,6 +97,10 @@ def _echo(story: Story) -> Json:
     )
 
 
+def _mirrored(story: Story) -> Json:
+    return text_result("Headers and arguments agree.", structured={"got": story.arguments})
+
+
 def _state_only(arguments: Json) -> Script:
     rounds = arguments.get("rounds", 2) or 1000
     return Script(rounds=(StateOnly(),) * rounds)
@@ -118,6 +123,18 @@ ROUNDS = integer_field(description="How many rounds", minimum=0)
 
 CALL_TOOLS = (
     call_tool("echo", "Says the text again", fixed(finish=_echo), text={"type": "string"}),
+    call_tool(
+        "mirror_parameters",
+        "Takes parameters that must be mirrored in headers",
+        fixed(finish=_mirrored),
+        region=text_field(**{"x-mcp-header": "Region"}),
+        priority=integer_field(**{"x-mcp-header": "Priority"}),
+        dry_run=flag_field(**{"x-mcp-header": "Dry-Run"}),
+        target={
+            "type": "object",
+            "properties": {"zone": text_field(**{"x-mcp-header": "Zone"})},
+        },
+    ),
     call_tool(
         "slow_call",
         "Answers late",
