@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+Maker = Callable[[dict[str, Any], int], Any]
+
 _TEXTS = {
     "email": "someone@example.com",
     "uri": "https://example.com/",
@@ -27,7 +29,7 @@ def sample(schema: Any, depth: int = 0) -> Any:
         if isinstance(choices, list) and choices:
             first = choices[0]
             return sample(first, depth + 1) if isinstance(first, dict) else first
-    make = _MAKERS.get(_type_of(schema), _object)
+    make: Maker = _MAKERS.get(_type_of(schema), _object)
     return make(schema, depth)
 
 
@@ -65,7 +67,7 @@ def _null(schema: dict[str, Any], depth: int) -> None:
     return None
 
 
-_MAKERS: dict[str, Callable[[dict[str, Any], int], Any]] = {
+_MAKERS: dict[str, Maker] = {
     "string": _text,
     "integer": _number,
     "number": _number,
