@@ -27,8 +27,8 @@ class Network:
         self._sessions: dict[Endpoint, Session] = {}
         # a task that nobody refers to may be collected while it runs
         self._tasks: set[asyncio.Task[None]] = set()
-        thread = threading.Thread(target=self._loop.run_forever, name="network", daemon=True)
-        thread.start()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="network", daemon=True)
+        self._thread.start()
 
     def submit(self, works: Iterable[tuple[Work, Endpoint]]) -> None:
         """Start these exchanges; each puts one result into the queue, whatever happens."""
@@ -49,6 +49,12 @@ class Network:
     def nudge(self) -> None:
         """Let a waiting collect() return, so that new work is claimed."""
         self._results.put(None)
+
+    def close(self) -> None:
+        """Close all connections and end the thread; what is in flight is dropped."""
+        asyncio.run_coroutine_threadsafe(self._transport.aclose(), self._loop).result(10)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(10)
 
     def _start(self, works: list[tuple[Work, Endpoint]]) -> None:
         for work, endpoint in works:

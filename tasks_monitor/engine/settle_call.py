@@ -53,7 +53,8 @@ def settle_call(attempt_id: int, step: Step[CallOutcome], now: datetime) -> None
     late = attempt.outcome == AttemptOutcome.UNKNOWN
     _close_attempt(attempt, step.outcome, now)
     if _is_current(operation, attempt, late):
-        _record_answered(operation, attempt, step.outcome, now)
+        if attempt.outcome != AttemptOutcome.NOT_SENT:
+            _record_answered(operation, attempt, step.outcome, now)
         _apply(operation, attempt, step, now)
         return
     note(
@@ -290,7 +291,6 @@ def _not_sent(operation: Operation, outcome: NoAnswer, now: datetime) -> None:
         reason=outcome.sentence[:200],
     )
     if outcome.reason in _HOPELESS:
-        move(operation, State.READY, now=now, reason=outcome.sentence, **_NO_LEASE)
         move(operation, State.FAILED, now=now, reason=outcome.sentence)
         return
     _send_later(operation, outcome.sentence, now)

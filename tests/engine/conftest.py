@@ -17,7 +17,7 @@ from mcpdesk.audit.log import Actor
 from mcpdesk.audit.models import Channel, Event
 from tasks_monitor.engine.answer import answer
 from tasks_monitor.engine.drain import drain
-from tasks_monitor.engine.network import Network, network
+from tasks_monitor.engine.network import Network
 from tasks_monitor.engine.start import start
 from tasks_monitor.models import InputRequest, InputRequestState, Operation, Server
 from tests.conftest import SimulatorProcess
@@ -116,7 +116,9 @@ class Desk:
 
 @pytest.fixture(scope="session")
 def engine_network() -> Iterator[Network]:
-    yield network()
+    engine_network = Network()
+    yield engine_network
+    engine_network.close()
 
 
 @pytest.fixture
