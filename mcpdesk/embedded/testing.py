@@ -66,7 +66,7 @@ def _everything(environment: dict[str, str], in_ci: bool) -> int:
     JUNIT.parent.mkdir(exist_ok=True)
     JUNIT.unlink(missing_ok=True)
     status = _pytest(["--junitxml", str(JUNIT)], environment)
-    passed, failed, skipped = _counts()
+    passed, failed, skipped = counts()
     problems = [outcome.name for outcome in outcomes if not outcome.passed]
     if skipped and in_ci:
         problems.append(f"{skipped} tests were skipped, and nothing may be skipped here")
@@ -106,7 +106,7 @@ def _pytest(arguments: Sequence[str], environment: dict[str, str]) -> int:
     return subprocess.run(command, cwd=CHECKOUT, env=environment, check=False).returncode
 
 
-def _counts() -> tuple[int, int, int]:
+def counts() -> tuple[int, int, int]:
     """Tests passed, failed and skipped, from the report that pytest wrote; zeros without one."""
     if not JUNIT.exists():
         return 0, 0, 0
