@@ -11,6 +11,7 @@ from mcpdesk.simulator.protocol import (
     VERSION,
     Json,
     RpcError,
+    error_message,
     result_message,
 )
 from mcpdesk.simulator.request import Request
@@ -68,8 +69,15 @@ LIST_CHANGING_TOOLS = {
 }
 
 
-async def answer(world: World, request: Request) -> Json:
-    """The JSON-RPC response. Raises RpcError."""
+async def reply(world: World, request: Request) -> Json:
+    """The JSON-RPC response, with a result or an error."""
+    try:
+        return await _answer(world, request)
+    except RpcError as error:
+        return error_message(request.id, error)
+
+
+async def _answer(world: World, request: Request) -> Json:
     handler = METHODS.get(request.method)
     if handler is None:
         raise RpcError(METHOD_NOT_FOUND, f"Method not found: {request.method}")
@@ -103,4 +111,4 @@ async def _with_progress(world: World, request: Request) -> AsyncIterator[Json]:
             params = {"progressToken": token, "progress": progress, "total": 100}
             yield {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
             await asyncio.sleep(0.02)
-    yield await answer(world, request)
+    yield await reply(world, request)

@@ -5,7 +5,7 @@ from collections.abc import Coroutine, Mapping
 from typing import Any
 
 from mcpdesk.simulator import legacy
-from mcpdesk.simulator.dispatch import answer, streams
+from mcpdesk.simulator.dispatch import reply, streams
 from mcpdesk.simulator.faults.catalog import Fault
 from mcpdesk.simulator.faults.moment import Moment
 from mcpdesk.simulator.faults.rules import striking
@@ -70,9 +70,9 @@ async def serve(world: World, scope: Scope, receive: Receive, send: Send) -> Non
         request = read(message, headers)
         await _serve(world, request, scope["query_string"].decode(), receive, send)
     except RpcError as error:
-        reply = error_message(message.get("id") if message else None, error)
+        refusal = error_message(message.get("id") if message else None, error)
         more = {"www_authenticate": "Bearer"} if error.status == 401 else {}
-        await send_body(send, error.status, encode(reply), **more)
+        await send_body(send, error.status, encode(refusal), **more)
     finally:
         world.journal.end()
 
@@ -91,7 +91,8 @@ async def _serve(world: World, request: Request, query: str, receive: Receive, s
     if events is not None:
         await _until_disconnect(send_events(send, events), receive)
     else:
-        await send_body(send, 200, encode(await answer(world, request)))
+        message = await reply(world, request)
+        await send_body(send, status_of(message), encode(message))
 
 
 async def _serve_spoiled(
@@ -100,17 +101,10 @@ async def _serve_spoiled(
     if fault.before_work:
         message = result_message(request.id, {})
     else:
-        message = await _honest(world, request)
+        message = await reply(world, request)
     message = fault.shape(message, moment)
     body, status = encode(message), status_of(message)
     await send_spoiled(send, receive, fault.wire, moment, body, status)
-
-
-async def _honest(world: World, request: Request) -> Json:
-    try:
-        return await answer(world, request)
-    except RpcError as error:
-        return error_message(request.id, error)
 
 
 async def _until_disconnect(work: Coroutine[Any, Any, None], receive: Receive) -> None:

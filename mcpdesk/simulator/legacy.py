@@ -3,11 +3,11 @@
 A modern request gets a 400 whose body names no modern error, as servers of that era answer.
 """
 
-import json
 from collections.abc import Mapping
 
 from mcpdesk.simulator.http import Send, encode, send_body
 from mcpdesk.simulator.protocol import METHOD_NOT_FOUND, Json, RpcError, error_message
+from mcpdesk.simulator.request import parse
 from mcpdesk.simulator.world import World
 
 VERSION = "2025-11-25"
@@ -21,8 +21,8 @@ NOT_INITIALIZED = {
 
 async def serve(world: World, headers: Mapping[str, str], body: bytes, send: Send) -> None:
     """Answer one POST under the rules of 2025-11-25, with one session for everybody."""
-    message = json.loads(body)
-    method, request_id = message.get("method"), message.get("id")
+    message = parse(body)
+    method, request_id = message["method"], message.get("id")
     if method == "initialize":
         reply = {"jsonrpc": "2.0", "id": request_id, "result": _initialized()}
         await send_body(send, 200, encode(reply), mcp_session_id=SESSION)
