@@ -1,3 +1,21 @@
-from django.urls import URLPattern
+"""Addresses of operations and servers. /operations/new/ is in mcpdesk.web: it needs forms."""
 
-urlpatterns: list[URLPattern] = []
+from django.urls import path
+
+from tasks_monitor.views import operations, servers
+
+urlpatterns = [
+    path("operations/", operations.operation_list, name="operations"),
+    path("operations/adopt/", operations.adopt, name="operation_adopt"),
+    path("operations/<uuid:pk>/", operations.operation, name="operation"),
+    path("operations/<uuid:pk>/cancel/", operations.cancel, name="operation_cancel"),
+    path("operations/<uuid:pk>/check/", operations.check, name="operation_check"),
+    path("operations/<uuid:pk>/reconcile/", operations.reconcile, name="operation_reconcile"),
+    path("operations/<uuid:pk>/result.json", operations.result_file, name="operation_result"),
+    path("servers/", servers.server_list, name="servers"),
+    path("servers/new/", servers.server_new, name="server_new"),
+    path("servers/<int:pk>/", servers.server, name="server"),
+    path("servers/<int:pk>/edit/", servers.server_edit, name="server_edit"),
+    path("servers/<int:pk>/pause/", servers.server_pause, name="server_pause"),
+    path("servers/<int:pk>/test/", servers.server_test, name="server_test"),
+]

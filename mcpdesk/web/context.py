@@ -6,6 +6,7 @@ from typing import cast
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
+from approvals.selectors import badge_count
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.guard import MemberRequest
 
@@ -36,10 +37,5 @@ def shell(request: HttpRequest) -> dict[str, object]:
         "member": member,
         "memberships": cast(MemberRequest, request).memberships,
         "places": [Place(label, path, request.path.startswith(path)) for label, path in _PLACES],
-        "inbox_count": SimpleLazyObject(lambda: inbox_count(member)),
+        "inbox_count": SimpleLazyObject(lambda: badge_count(member)),
     }
-
-
-def inbox_count(member: Member) -> int:
-    """How many items wait for this member."""
-    return 0

@@ -1,10 +1,11 @@
-"""Forms of the Team page."""
+"""Forms of the Team page and the start page."""
 
 from typing import Any
 
 from django import forms
 
 from mcpdesk.accounts.models import Role
+from tasks_monitor.models import Answerers
 
 
 class AddMemberForm(forms.Form):
@@ -26,3 +27,29 @@ class AddMemberForm(forms.Form):
 
 class RoleForm(forms.Form):
     role = forms.ChoiceField(choices=Role.choices)
+
+
+class StartForm(forms.Form):
+    """What goes with the arguments when a tool is started."""
+
+    reason = forms.CharField(
+        required=False,
+        max_length=500,
+        help_text="Why it is run. Whoever answers its questions reads this.",
+    )
+    questions_to = forms.ChoiceField(
+        label="Questions of the server go to", choices=Answerers.choices
+    )
+    repeatable = forms.BooleanField(
+        required=False,
+        label="Safe to repeat",
+        help_text="If the outcome of the call stays unknown, the desk may send it again by itself.",
+    )
+    # made when the form is shown: sending one form twice starts one operation
+    key = forms.UUIDField(widget=forms.HiddenInput)
+
+    def values(self) -> dict[str, Any]:
+        """The cleaned values, for `engine.start.start`."""
+        values = dict(self.cleaned_data)
+        key = values.pop("key")
+        return {**values, "idempotency_key": f"form:{key}"}

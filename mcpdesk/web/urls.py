@@ -3,12 +3,13 @@
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from mcpdesk.web.views import shell, team
+from mcpdesk.web.views import shell, start, team
 
 urlpatterns = [
     path("", RedirectView.as_view(url="/inbox/"), name="home"),
     path("health/", shell.health, name="health"),
     path("shell/inbox-badge/", shell.inbox_badge, name="inbox_badge"),
+    path("operations/new/", start.start, name="operation_new"),
     path("team/", team.team, name="team"),
     path("team/add/", team.add, name="team_add"),
     path("team/<int:pk>/role/", team.role, name="team_role"),

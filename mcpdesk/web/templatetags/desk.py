@@ -8,6 +8,10 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from approvals.tree import Row
+from approvals.tree import rows as tree_rows
+from mcpdesk.mcp.notes import Note
+
 register = template.Library()
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
@@ -110,3 +114,20 @@ def control(field: BoundField) -> SafeString:
     own = widget.attrs.get("class", "")
     invalid = "is-invalid" if field.errors else ""
     return field.as_widget(attrs={"class": " ".join(filter(None, (css, own, invalid)))})
+
+
+@register.filter
+def rows(value: object) -> list[Row]:
+    """A JSON value as rows of names and values."""
+    return tree_rows(value)
+
+
+@register.filter
+def thousands(number: int) -> str:
+    return f"{number:,}"
+
+
+@register.filter
+def note_sentences(codes: list[str]) -> list[str]:
+    """What each kept note means; a code from another version of the desk stands for itself."""
+    return [Note(code).sentence if code in list(Note) else code for code in codes]

@@ -1,0 +1,156 @@
+// The inbox with JavaScript: keys, folding, drafts, and a form that stops when its question moves on.
+// Without it every link and every form of these pages works as well.
+(function () {
+  "use strict";
+
+  const TYPING = "input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable]";
+  const byId = (id) => document.getElementById(id);
+
+  // --- which row is opened
+  function markRow() {
+    const opened = document.querySelector("#inbox-detail [data-item]");
+    for (const row of document.querySelectorAll("[data-row]")) {
+      const on = opened !== null && row.dataset.row === opened.dataset.item;
+      row.classList.toggle("on", on);
+      if (on) row.setAttribute("aria-current", "true");
+      else row.removeAttribute("aria-current");
+    }
+  }
+
+  // --- long values are read before anything is approved
+  function unread() {
+    return document.querySelector("#item details[data-must-open]:not([data-opened])") !== null;
+  }
+
+  function holdApproval() {
+    const button = document.querySelector("#item-form [data-key=a]");
+    if (!button) return;
+    const hold = unread();
+    button.disabled = hold;
+    byId("open-first").hidden = !hold;
+  }
+
+  document.addEventListener(
+    "toggle",
+    (event) => {
+      if (event.target.open && event.target.matches("details[data-must-open]")) {
+        event.target.dataset.opened = "yes";
+        holdApproval();
+      }
+    },
+    true, // toggle does not bubble
+  );
+
+  // --- a question that moved on under somebody's hands: nothing is sent, nothing is lost
+  function touched(form) {
+    return form.dataset.typed === "yes" || form.contains(document.activeElement);
+  }
+
+  function stop(form, live) {
+    const note = byId("form-stop");
+    const why = live.querySelector(".item-banner").textContent.trim().replace(/\s+/g, " ");
+    note.textContent = `${why} Nothing can be sent from this form any more; what you typed stays here to be read.`;
+    note.hidden = false;
+    form.dataset.stopped = "yes";
+    byId("item-actions").disabled = true;
+    for (const field of form.querySelectorAll("input, textarea")) field.readOnly = true;
+  }
+
+  function followLive() {
+    const form = byId("item-form");
+    const live = byId("item-live");
+    if (!form || !live || form.classList.contains("htmx-request")) return;
+    const current = live.dataset.canAct === "yes" && live.dataset.version === form.dataset.version;
+    if (current || form.dataset.stopped) return;
+    if (touched(form)) stop(form, live);
+    else reload();
+  }
+
+  function reload() {
+    const item = byId("item");
+    htmx.ajax("GET", `/inbox/${item.dataset.item}/`, { target: "#inbox-detail", swap: "innerHTML" });
+  }
+
+  document.addEventListener("input", (event) => {
+    const form = event.target.closest("#item-form");
+    if (form) form.dataset.typed = "yes";
+  });
+
+  // --- after a swap
+  function itemSwapped() {
+    byId("inbox").classList.toggle("split-with-item", byId("item") !== null);
+    markRow();
+    holdApproval();
+    const problem = byId("form-errors");
+    if (problem) (document.querySelector("#item-form [aria-invalid=true]") || problem).focus();
+    else if (byId("item-title")) byId("item-title").focus({ preventScroll: true });
+  }
+
+  document.addEventListener("htmx:afterSettle", (event) => {
+    const id = event.detail.target.id;
+    if (id === "inbox-detail") itemSwapped();
+    else if (id === "inbox-list") markRow();
+    else if (id === "item-live") followLive();
+  });
+
+  document.addEventListener("htmx:responseError", (event) => {
+    if (event.detail.target.id === "inbox-detail") location.reload();
+  });
+
+  // --- keys
+  function keysAreOn() {
+    try {
+      return localStorage.getItem("inbox-keys") !== "off";
+    } catch {
+      return true; // storage can be switched off
+    }
+  }
+
+  function move(step) {
+    const rows = [...document.querySelectorAll("[data-row]")];
+    if (rows.length === 0) return;
+    const focused = rows.indexOf(document.activeElement);
+    const opened = rows.findIndex((row) => row.classList.contains("on"));
+    const from = focused === -1 ? opened : focused;
+    const to = from === -1 ? 0 : Math.min(rows.length - 1, Math.max(0, from + step));
+    rows[to].focus();
+  }
+
+  function openFilter() {
+    byId("inbox-filter").open = true;
+    byId("filter-tool").focus();
+  }
+
+  const press = (key) => {
+    const button = document.querySelector(`#item-form [data-key=${key}]`);
+    if (button) button.click();
+  };
+
+  const KEYS = {
+    j: () => move(1),
+    k: () => move(-1),
+    a: () => press("a"),
+    d: () => press("d"),
+    "/": openFilter,
+    "?": () => byId("keys").showModal(),
+  };
+
+  document.addEventListener("keydown", (event) => {
+    const plain = !event.ctrlKey && !event.metaKey && !event.altKey && !event.isComposing;
+    if (!plain || event.repeat || event.target.closest(TYPING) || byId("keys").open) return;
+    if (!(event.key in KEYS) || (event.key !== "?" && !keysAreOn())) return;
+    event.preventDefault();
+    KEYS[event.key]();
+  });
+
+  byId("keys-on").checked = keysAreOn();
+  byId("keys-on").addEventListener("change", (event) => {
+    try {
+      localStorage.setItem("inbox-keys", event.target.checked ? "on" : "off");
+    } catch {
+      // the choice then lasts for nothing: the keys stay on
+    }
+  });
+
+  holdApproval();
+})();

@@ -1,0 +1,147 @@
+"""A tool's result as blocks to show, by kind. Pure; whatever a server sent comes out as something.
+
+Source: MCP 2026-07-28, server/tools, "Tool Result". What has no kind of its own is shown as it is.
+"""
+
+import base64
+import binascii
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+#: Shown inline; anything else that claims to be an image or sound is only named.
+IMAGE_TYPES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+AUDIO_TYPES: Final = frozenset(
+    {"audio/wav", "audio/x-wav", "audio/mpeg", "audio/mp4", "audio/ogg", "audio/webm", "audio/flac"}
+)
+#: A block longer than this is cut on the page; the whole result can be downloaded.
+MAX_TEXT_CHARS: Final = 100_000
+MAX_INLINE_BASE64_CHARS: Final = 4 * 1024 * 1024
+
+_KNOWN: Final = frozenset({"content", "structuredContent", "isError", "resultType", "_meta"})
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One piece of a result. `kind` names the partial that shows it.
+
+    kind: text, image, audio, link, json, or binary. `uri` is a data: URI for image and audio, and
+    the server's address for link. `cut`: only the beginning of `text` is here.
+    """
+
+    kind: str
+    text: str = ""
+    uri: str = ""
+    title: str = ""
+    note: str = ""
+    cut: bool = False
+
+
+def blocks(result: Any) -> list[Block]:
+    """Everything in a CallToolResult, in the server's order, then what stands beside `content`."""
+    if not isinstance(result, dict):
+        return [_json(result, note="The result is not an object.")]
+    return [*_content(result.get("content")), *_beside(result)]
+
+
+def _content(content: Any) -> Iterator[Block]:
+    if content is None:
+        return
+    if not isinstance(content, list):
+        yield _json(content, note="The content is not a list.")
+        return
+    for part in content:
+        yield _block(part)
+
+
+def _beside(result: dict[str, Any]) -> Iterator[Block]:
+    if "structuredContent" in result:
+        yield _json(result["structuredContent"], title="Structured content")
+    extra = {name: value for name, value in result.items() if name not in _KNOWN}
+    if extra:
+        yield _json(extra, title="Other members of the result")
+
+
+def _block(part: Any) -> Block:
+    if not isinstance(part, dict):
+        return _json(part, note="A content block that is not an object.")
+    reader = _READERS.get(part.get("type") if isinstance(part.get("type"), str) else "")
+    shown = reader(part) if reader else None
+    return shown or _json(part, note="A kind of content this desk does not know.")
+
+
+def _text_block(part: dict[str, Any]) -> Block | None:
+    text = part.get("text")
+    return _text(text) if isinstance(text, str) else None
+
+
+def _image(part: dict[str, Any]) -> Block | None:
+    return _media("image", IMAGE_TYPES, part.get("mimeType"), part.get("data"))
+
+
+def _audio(part: dict[str, Any]) -> Block | None:
+    return _media("audio", AUDIO_TYPES, part.get("mimeType"), part.get("data"))
+
+
+def _link(part: dict[str, Any]) -> Block | None:
+    uri = part.get("uri")
+    if not isinstance(uri, str):
+        return None
+    title = next((part[k] for k in ("title", "name") if isinstance(part.get(k), str)), "")
+    description = part.get("description")
+    return Block("link", description if isinstance(description, str) else "", uri, title)
+
+
+def _resource(part: dict[str, Any]) -> Block | None:
+    inner = part.get("resource")
+    if not isinstance(inner, dict):
+        return None
+    title = inner["uri"] if isinstance(inner.get("uri"), str) else ""
+    if isinstance(inner.get("text"), str):
+        return _text(inner["text"], title=title)
+    kind, blob = inner.get("mimeType"), inner.get("blob")
+    if kind in AUDIO_TYPES:
+        return _media("audio", AUDIO_TYPES, kind, blob, title)
+    return _media("image", IMAGE_TYPES, kind, blob, title)
+
+
+_READERS: Final = {
+    "text": _text_block,
+    "image": _image,
+    "audio": _audio,
+    "resource_link": _link,
+    "resource": _resource,
+}
+
+
+def _media(
+    kind: str, allowed: frozenset[str], mime_type: Any, data: Any, title: str = ""
+) -> Block | None:
+    """Inline when the type is on the list and the data is base64; else named with its size."""
+    if not isinstance(data, str):
+        return None
+    size = _decoded_bytes(data)
+    if size is None:
+        return None
+    named = mime_type if isinstance(mime_type, str) else "no type"
+    if named in allowed and len(data) <= MAX_INLINE_BASE64_CHARS:
+        return Block(kind, uri=f"data:{named};base64,{data}", title=title, note=named)
+    return Block("binary", text=f"{named}, {size:,} bytes", title=title)
+
+
+def _decoded_bytes(data: str) -> int | None:
+    try:
+        return len(base64.b64decode(data, validate=True))
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _text(text: str, title: str = "") -> Block:
+    return Block("text", text[:MAX_TEXT_CHARS], title=title, cut=len(text) > MAX_TEXT_CHARS)
+
+
+def _json(value: Any, *, title: str = "", note: str = "") -> Block:
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    cut = len(text) > MAX_TEXT_CHARS
+    return Block("json", text[:MAX_TEXT_CHARS], title=title, note=note, cut=cut)

@@ -1,0 +1,203 @@
+"""What pages read: lists of operations and servers, one operation, its questions and timeline.
+
+Everything is scoped by mcpdesk.accounts.access. Approvals belong to the layer above; their rows are
+reached through the reverse relations by name, never imported.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum, auto
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Count, Q, QuerySet
+
+from mcpdesk.accounts.access import Member, in_team, may_see_payload
+from mcpdesk.audit.models import Event
+from tasks_monitor.models import InputRequest, Operation, Payload, Server, Tool
+from tasks_monitor.states import NEEDS_OPERATOR, TERMINAL, State
+
+PAGE_ROWS = 50
+TIMELINE_EVENTS = 200
+
+
+class Tab(StrEnum):
+    """The lists of operations."""
+
+    OPEN = auto()
+    WAITING = auto()
+    ATTENTION = auto()
+    ENDED = auto()
+    ALL = auto()
+
+
+_NOT_ENDED = frozenset(State) - TERMINAL
+STATES_OF: dict[Tab, frozenset[State]] = {
+    Tab.OPEN: _NOT_ENDED,
+    Tab.WAITING: frozenset({State.AWAITING_APPROVAL, State.INPUT_REQUIRED}),
+    Tab.ATTENTION: NEEDS_OPERATOR,
+    Tab.ENDED: TERMINAL,
+    Tab.ALL: frozenset(State),
+}
+
+
+#: Left out of rows: each value costs a decryption, and no list shows one.
+_ENCRYPTED = ("task_id", "server__credential", "server__discovery")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a list; `after` continues it (empty: it ends here)."""
+
+    rows: list[Operation]
+    after: str
+
+
+def operations(member: Member, tab: Tab) -> QuerySet[Operation]:
+    """The team's operations on one tab, with what a row shows."""
+    related = Operation.objects.select_related("server", "started_by")
+    queryset = in_team(member, related.defer(*_ENCRYPTED))
+    if tab is Tab.ALL:
+        return queryset
+    return queryset.filter(state__in=STATES_OF[tab])
+
+
+def counts(member: Member) -> dict[Tab, int]:
+    """How many there are on each tab whose number stays small; ended ones are not counted."""
+    rows = (
+        in_team(member, Operation.objects.all())
+        .filter(state__in=_NOT_ENDED)
+        .values_list("state")
+        .annotate(Count("pk"))
+    )
+    per_state: dict[str, int] = dict(rows)
+    return {
+        tab: sum(number for state, number in per_state.items() if state in STATES_OF[tab])
+        for tab in (Tab.OPEN, Tab.WAITING, Tab.ATTENTION)
+    }
+
+
+def page(queryset: QuerySet[Operation], after: str) -> Page:
+    """Newest first, from behind the row that `after` names."""
+    found = list(_behind(queryset, after).order_by("-created_at", "id")[: PAGE_ROWS + 1])
+    rows = found[:PAGE_ROWS]
+    return Page(rows, _cursor(rows[-1]) if len(found) > PAGE_ROWS else "")
+
+
+def _behind(queryset: QuerySet[Operation], after: str) -> QuerySet[Operation]:
+    at, _, pk = after.partition("_")
+    try:
+        moment, last = datetime.fromisoformat(at), UUID(pk)
+    except ValueError:
+        return queryset
+    if moment.tzinfo is None:
+        return queryset
+    return queryset.filter(Q(created_at__lt=moment) | Q(created_at=moment, id__gt=last))
+
+
+def _cursor(operation: Operation) -> str:
+    return f"{operation.created_at.astimezone(UTC).isoformat()}_{operation.pk}"
+
+
+def shown_operations(member: Member) -> QuerySet[Operation]:
+    """The operations this member may know of, for looking one up."""
+    related = ("server", "started_by", "cancel_requested_by")
+    return in_team(member, Operation.objects.select_related(*related).defer(*_ENCRYPTED))
+
+
+def payload_for(member: Member, operation: Operation) -> Payload | None:
+    """What the operation carried; None when this member may not see it (or it was deleted)."""
+    if not may_see_payload(member, operation):
+        return None
+    return Payload.objects.defer("request_state").filter(operation=operation).first()
+
+
+def questions(operation: Operation) -> list[InputRequest]:
+    """What the server asked, newest first, with the approval (if there is one) and delivery."""
+    queryset = InputRequest.objects.filter(operation=operation).defer("params", "key")
+    related = queryset.select_related("approval", "delivery__answered_by")
+    return list(related.prefetch_related("approval__people").order_by("-round", "-id"))
+
+
+def timeline(operation: Operation) -> list[Event]:
+    """The operation's events, newest first."""
+    events = Event.objects.filter(operation_id=operation.pk, team_id=operation.team_id)
+    return list(events.order_by("-id")[:TIMELINE_EVENTS])
+
+
+def servers(member: Member) -> QuerySet[Server]:
+    """The team's servers with the number of tools and of operations that have not ended."""
+    return (
+        in_team(member, Server.objects.defer("credential", "discovery"))
+        .annotate(
+            tool_count=Count("tools", filter=Q(tools__problem=""), distinct=True),
+            open_count=Count(
+                "operations", filter=Q(operations__state__in=_NOT_ENDED), distinct=True
+            ),
+        )
+        .order_by("name")
+    )
+
+
+def shown_servers(member: Member) -> QuerySet[Server]:
+    """The servers this member may know of, for looking one up; the credential stays behind."""
+    return in_team(member, Server.objects.defer("credential"))
+
+
+def tools(server: Server, search: str = "") -> list["ToolView"]:
+    """The server's tools by name; `search` looks into name, title and description."""
+    wanted = search.strip().lower()
+    views = [ToolView.of(tool) for tool in server.tools.all()]
+    return [view for view in views if wanted in view.searched] if wanted else views
+
+
+@dataclass(frozen=True, slots=True)
+class ToolView:
+    """A tool as pages show it. Every text but `problem` is the server's own claim."""
+
+    name: str
+    title: str
+    description: str
+    claims: tuple[str, ...]
+    input_schema: Any
+    problem: str
+
+    @classmethod
+    def of(cls, tool: Tool) -> "ToolView":
+        definition = tool.definition if isinstance(tool.definition, dict) else {}
+        annotations = definition.get("annotations")
+        annotations = annotations if isinstance(annotations, dict) else {}
+        return cls(
+            name=tool.name,
+            title=_text(definition.get("title")) or _text(annotations.get("title")),
+            description=_text(definition.get("description")),
+            claims=tuple(_claims(annotations)),
+            input_schema=definition.get("inputSchema", {}),
+            problem=tool.problem,
+        )
+
+    @property
+    def searched(self) -> str:
+        return f"{self.name}\n{self.title}\n{self.description}".lower()
+
+
+_CLAIMS = {
+    ("readOnlyHint", True): "only reads",
+    ("readOnlyHint", False): "may write",
+    ("destructiveHint", True): "may destroy",
+    ("destructiveHint", False): "destroys nothing",
+    ("idempotentHint", True): "repeating changes nothing more",
+    ("openWorldHint", True): "reaches other systems",
+    ("openWorldHint", False): "stays within the server",
+}
+
+
+def _claims(annotations: dict[str, Any]) -> Iterable[str]:
+    for (hint, value), words in _CLAIMS.items():
+        if annotations.get(hint) is value:
+            yield words
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
