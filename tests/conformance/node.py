@@ -54,6 +54,12 @@ def run_suite(side: str, scenario: str, output: Path, *more: str) -> list[dict[s
     return checks
 
 
+def list_scenarios(side: str) -> str:
+    """The suite's own list of its scenarios, as text."""
+    command = [NODE, SUITE, "list", f"--{side}"]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+
+
 def failed(checks: Iterable[dict[str, Any]]) -> list[str]:
     """What went wrong, one line a check; warnings count."""
     return [
