@@ -13,13 +13,13 @@ class Command(BaseCommand):
     help = "Starts the whole desk: database, web, worker and clock. Ctrl-C stops it."
     # they need the keys that the first start generates, so the start runs them itself
     requires_system_checks = []
-    demo = False
+    startup: type[Startup] = Startup
 
     def handle(self, *args: Any, **options: Any) -> None:
         if "MCPDESK_DATA" not in os.environ:
-            raise CommandError("Start it as `./desk up` or `./desk demo`, or set MCPDESK_DATA.")
+            raise CommandError("Start it as `./desk up`, or name a data folder with MCPDESK_DATA.")
         try:
-            Startup(data_dir(), demo=self.demo).run()
+            self.startup(data_dir()).run()
         except StartError as error:
             self._give_up(str(error))
         except OSError as error:
