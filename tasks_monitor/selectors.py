@@ -113,6 +113,14 @@ def payload_for(member: Member, operation: Operation) -> Payload | None:
     return Payload.objects.defer("request_state").filter(operation=operation).first()
 
 
+def status_message_for(member: Member, operation: Operation) -> str:
+    """What the server last said beside the status, for those who may see payloads; or empty."""
+    if not may_see_payload(member, operation):
+        return ""
+    messages = Payload.objects.filter(operation=operation).values_list("status_message", flat=True)
+    return messages.first() or ""
+
+
 def questions(operation: Operation) -> list[InputRequest]:
     """What the server asked, newest first, with the approval (if there is one) and delivery."""
     queryset = InputRequest.objects.filter(operation=operation).defer("params", "key")

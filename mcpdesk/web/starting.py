@@ -8,7 +8,9 @@ from django.http import QueryDict
 
 from approvals import schema_form
 from approvals.forms import Control, controls, submitted
-from approvals.schema_form import Answer, Unrenderable
+from approvals.models import Shape
+from approvals.question import Question
+from approvals.schema_form import Answer, Field, Unrenderable
 from tasks_monitor.selectors import ToolView
 
 _NOT_JSON = "This is not JSON: {problem} (line {line}, column {column})."
@@ -44,7 +46,7 @@ def empty_form(tool: ToolView, *, as_json: bool) -> ArgumentsForm:
         return ArgumentsForm(why_json=fields.reason, text="{\n}")
     if as_json:
         return ArgumentsForm(why_json=_BY_CHOICE, text="{\n}")
-    return ArgumentsForm(controls(fields, None, {}))
+    return ArgumentsForm(controls(_as_question(fields), None, {}))
 
 
 def posted_form(tool: ToolView, post: QueryDict) -> ArgumentsForm:
@@ -54,14 +56,20 @@ def posted_form(tool: ToolView, post: QueryDict) -> ArgumentsForm:
         return _posted_json(post, fields.reason)
     if "arguments" in post:
         return _posted_json(post, _BY_CHOICE)
-    typed = submitted(post, fields)
+    asked = _as_question(fields)
+    typed = submitted(post, asked)
     answer = schema_form.answer(tool.input_schema, typed)
     if isinstance(answer, Answer):
-        return ArgumentsForm(controls(fields, typed, {}), arguments=answer.content)
+        return ArgumentsForm(controls(asked, typed, {}), arguments=answer.content)
     if isinstance(answer, Unrenderable):
         return _posted_json(post, answer.reason)
     whole = answer.errors.get(schema_form.FORM_ERRORS, "")
-    return ArgumentsForm(controls(fields, typed, answer.errors), error=whole)
+    return ArgumentsForm(controls(asked, typed, answer.errors), error=whole)
+
+
+def _as_question(fields: tuple[Field, ...]) -> Question:
+    """A tool's arguments are drawn and read with the same controls as a server's question."""
+    return Question(Shape.FORM, fields=fields)
 
 
 def _posted_json(post: QueryDict, why: str) -> ArgumentsForm:

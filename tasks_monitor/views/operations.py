@@ -22,9 +22,10 @@ from tasks_monitor.engine.reconcile import Choice
 from tasks_monitor.engine.reconcile import reconcile as reconcile_operation
 from tasks_monitor.filters import OperationFilter
 from tasks_monitor.forms import CONSEQUENCES, AdoptForm, ReconcileForm
-from tasks_monitor.models import InputRequestState, Operation
+from tasks_monitor.models import InputRequest, InputRequestState, Operation
 from tasks_monitor.states import NEEDS_OPERATOR, TERMINAL, State
 
+_PAGE = "tasks_monitor/operation.html"
 _TAB_LABELS = {
     selectors.Tab.OPEN: "Open",
     selectors.Tab.WAITING: "Waiting for people",
@@ -94,14 +95,15 @@ def _row(operation: Operation) -> dict[str, Any]:
 @require_safe
 @member_required()
 def operation(request: MemberRequest, pk: UUID) -> HttpResponse:
-    """One operation; its two live regions are asked for by their ids."""
+    """One operation. Its live regions ask here for themselves, by the id of their element."""
     found = _find(request, pk)
-    template = "tasks_monitor/operation.html"
-    if request.htmx and request.htmx.target == "operation-actions":
-        return render(request, f"{template}#actions", _actions(request, found, ReconcileForm()))
-    if request.htmx:
-        return render(request, f"{template}#live", _facts(request, found))
-    return _page(request, found, ReconcileForm())
+    if not request.htmx:
+        return _page(request, found, ReconcileForm())
+    if request.htmx.target == "operation-actions":
+        return render(request, f"{_PAGE}#actions", _actions(request, found, ReconcileForm()))
+    if request.htmx.target == "operation-facts":
+        return render(request, f"{_PAGE}#facts", _facts(request, found))
+    return render(request, f"{_PAGE}#state", _state(request, found))
 
 
 def _find(request: MemberRequest, pk: UUID) -> Operation:
@@ -111,46 +113,59 @@ def _find(request: MemberRequest, pk: UUID) -> Operation:
 def _page(
     request: MemberRequest, found: Operation, form: ReconcileForm, status: int = 200
 ) -> HttpResponse:
-    context = {**_facts(request, found), **_actions(request, found, form)}
-    return render(request, "tasks_monitor/operation.html", context, status=status)
+    context = {
+        **_state(request, found),
+        **_actions(request, found, form),
+        **_facts(request, found),
+    }
+    return render(request, _PAGE, context, status=status)
 
 
-def _facts(request: MemberRequest, found: Operation) -> dict[str, Any]:
-    """What is known of the operation, as far as this member may see it."""
+def _state(request: MemberRequest, found: Operation) -> dict[str, Any]:
+    """Where it is, who it waits for, what the server says."""
     questions = selectors.questions(found)
-    payload = selectors.payload_for(request.member, found)
     return {
         "operation": found,
         "server": found.server,
         "host": wording.host(found.server),
         "tone": wording.tone(found),
-        "outcome": wording.outcome(found),
         "waits_for": wording.waits_for(found, questions),
         "waiting_since": _waiting_since(questions),
         "ended": State(found.state) in TERMINAL,
-        "needs_operator": State(found.state) in NEEDS_OPERATOR,
-        "payload": payload,
-        "blocks": result_blocks.blocks(payload.result) if payload and payload.result else [],
+        "status_message": selectors.status_message_for(request.member, found),
         "questions": questions,
-        "events": selectors.timeline(found),
     }
 
 
-def _waiting_since(questions: list[Any]) -> datetime | None:
+def _waiting_since(questions: list[InputRequest]) -> datetime | None:
     opened = [q.opened_at for q in questions if q.state == InputRequestState.OPEN]
     return min(opened, default=None)
 
 
-def _actions(request: MemberRequest, found: Operation, form: ReconcileForm) -> dict[str, Any]:
-    state = State(found.state)
-    may = request.member.may(Permission.OPERATE)
-    reconciles = may and state in NEEDS_OPERATOR
-    cancellable = state not in TERMINAL and (state not in NEEDS_OPERATOR or found.has_task)
+def _facts(request: MemberRequest, found: Operation) -> dict[str, Any]:
+    """What went out and what came back, as far as this member may see it; the timeline."""
+    payload = selectors.payload_for(request.member, found)
     return {
         "operation": found,
-        "may_cancel": may and cancellable and state != State.LOST and not found.cancel_requested_at,
+        "server": found.server,
+        "ended": State(found.state) in TERMINAL,
+        "payload": payload,
+        "blocks": result_blocks.blocks(payload.result) if payload and payload.result else [],
+        "events": selectors.timeline(found),
+    }
+
+
+def _actions(request: MemberRequest, found: Operation, form: ReconcileForm) -> dict[str, Any]:
+    """What this member may do to it now."""
+    state = State(found.state)
+    may = request.member.may(Permission.OPERATE)
+    runs = state not in TERMINAL and state not in {State.LOST, State.UNKNOWN}
+    stuck_call = state == State.STUCK and not found.has_task
+    return {
+        "operation": found,
+        "may_cancel": may and runs and not stuck_call and not found.cancel_requested_at,
         "may_check": may and found.has_task and state not in TERMINAL,
-        "reconcile_form": form if reconciles else None,
+        "reconcile_form": form if may and state in NEEDS_OPERATOR else None,
         "choices": [
             (choice.value, words, consequence)
             for choice, (words, consequence) in CONSEQUENCES.items()
