@@ -37,7 +37,7 @@ def close(approval: Approval, state: ApprovalState, *, now: datetime, actor: Act
         operation_id=approval.operation_id,
         approval_id=approval.pk,
         server_id=approval.operation.server_id,
-        reason=state.value,
+        reason=state.label,
     )
 
 

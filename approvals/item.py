@@ -34,6 +34,9 @@ class Standing(StrEnum):
     CLOSED = auto()
 
 
+#: Stands in for a secret that was given.
+HIDDEN = "(not shown)"
+
 _CAN_ACT = (Standing.YOUR_TURN, Standing.PUT_ASIDE)
 _ACCEPTS_AS = {Shape.CONFIRM: "Approve", Shape.LINK: "Agree to open it"}
 
@@ -90,6 +93,7 @@ class Item:
     attempt: Attempt | None
     typed: list[Control]  # what this person had typed, once nothing can be sent any more
     delivery: Delivery | None
+    answer: list[tree.Row]  # what was sent as content
     waits_for_others: int  # questions of the same round that have no answer yet
     replacement: Approval | None
     may_cancel_operation: bool
@@ -131,6 +135,7 @@ def of(member: Member, approval: Approval, now: datetime, attempt: Attempt | Non
     """What this member sees of the item now, after `attempt` if they have just tried something."""
     seen = access.may_see_payload(member, approval.operation)
     request = approval.input_request
+    delivery = _delivery(request)
     asked = question.read(request) if seen and request else None
     draft = drafts.load(approval, member.user)
     standing = _standing(member, approval, draft, now)
@@ -147,7 +152,8 @@ def of(member: Member, approval: Approval, now: datetime, attempt: Attempt | Non
         draft=draft,
         attempt=attempt,
         typed=[] if can_act else _typed(shown, draft, attempt),
-        delivery=_delivery(request),
+        delivery=delivery,
+        answer=_answer(asked, delivery),
         waits_for_others=_waits_for_others(request),
         replacement=_replacement(approval),
         may_cancel_operation=member.may(Permission.OPERATE) and _cancellable(approval),
@@ -220,6 +226,15 @@ def _warnings(asked: Question | None) -> list[str]:
 
 def _delivery(request: InputRequest | None) -> Delivery | None:
     return getattr(request, "delivery", None) if request else None
+
+
+def _answer(asked: Question | None, delivery: Delivery | None) -> list[tree.Row]:
+    """The content that was sent, without what looks like a secret."""
+    if asked is None or delivery is None:
+        return []
+    secret = {field.name for field in asked.fields if field.secret_like}
+    content = delivery.response.get("content", {})
+    return tree.rows({name: HIDDEN if name in secret else content[name] for name in content})
 
 
 def _waits_for_others(request: InputRequest | None) -> int:

@@ -61,9 +61,9 @@ def operator(join: Join) -> Member:
 
 @pytest.fixture
 def ask(team: Team, operator: Member) -> Ask:
-    """ask(**properties) is an item for a form the server asked the team's approvers to fill in.
+    """ask() is an item for a form that the team's approvers are to fill in.
 
-    `params`, `operation`, `questions_to`, `started_by` and fields of the input request can be given.
+    `fields` are the form's properties; other keywords are columns of the input request.
     """
 
     def ask(

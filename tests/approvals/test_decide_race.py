@@ -2,6 +2,7 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
@@ -31,10 +32,9 @@ def _both_decide(
 
     def after_both_read(approval_id: UUID, team_id: int) -> Approval | None:
         found = read(approval_id, team_id)
-        try:
+        # broken: the other one waits for the lock, as it should
+        with suppress(threading.BrokenBarrierError):
             both_read.wait(timeout=1)
-        except threading.BrokenBarrierError:
-            pass  # the other one waits for the lock, as it should
         return found
 
     monkeypatch.setattr(decide, "locked", after_both_read)

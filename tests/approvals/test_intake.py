@@ -2,6 +2,7 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 from django.db import IntegrityError, connection
@@ -103,7 +104,7 @@ def test_an_item_ends_under_the_name_its_question_ended_with(
     assert approval.closed_at == NOW
     assert approval.version == 2
     assert (approval.decision, approval.decided_by) == ("", None)
-    assert Event.objects.filter(kind="approval.closed", data={"reason": becomes.value}).exists()
+    assert Event.objects.filter(kind="approval.closed", data={"reason": becomes.label}).exists()
 
 
 def test_a_changed_question_of_the_same_key_is_a_new_item(ask: Ask) -> None:
@@ -191,10 +192,9 @@ def _intake_of_two(monkeypatch: pytest.MonkeyPatch) -> list[BaseException | None
 
     def after_both_read(operation: object) -> list[InputRequest]:
         found = untaken(operation)  # type: ignore[arg-type]
-        try:
+        # broken: the other one waits for the lock, as it should
+        with suppress(threading.BrokenBarrierError):
             both_read.wait(timeout=1)
-        except threading.BrokenBarrierError:
-            pass  # the other one waits for the lock, as it should
         return found
 
     monkeypatch.setattr(intake, "_untaken", after_both_read)
