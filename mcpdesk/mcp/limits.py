@@ -3,7 +3,7 @@
 MAX_MESSAGE_BYTES = 8 * 1024 * 1024
 """One JSON-RPC message, decoded (a JSON body, or the data of one SSE event)."""
 
-MAX_STREAM_BYTES = 8 * MAX_MESSAGE_BYTES
+MAX_STREAM_BYTES = 4 * MAX_MESSAGE_BYTES
 """All of one SSE response, decoded: notifications before the answer count."""
 
 MAX_DEPTH = 64
