@@ -1,7 +1,8 @@
 """A server's elicitation schema as a form, and a filled-in form as content to send.
 
 Pure: values in, values out, no database and no network. `requested_schema` is whatever JSON
-the server sent; nothing it holds can raise here, or take longer than `budget.TOTAL_S` and a little.
+the server sent; nothing it holds can raise here, or take longer than `budget.TOTAL_S` of processor
+time and a little.
 Source: MCP 2026-07-28, client/elicitation, "Requested Schema".
 """
 

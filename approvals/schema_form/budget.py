@@ -4,8 +4,12 @@ import time
 from dataclasses import dataclass
 from typing import Final, Self
 
-TOTAL_S: Final = 1.0
-"""Seconds that one call may take in all; half of what the page is promised (2 s)."""
+TOTAL_S: Final = 0.5
+"""Seconds of processor time that one call may take in all; the page is promised 2 s.
+
+Processor time of this thread, not the clock on the wall: a machine that is busy with something
+else must not turn an honest form into one that cannot be shown.
+"""
 
 
 class OutOfTime(Exception):
@@ -14,18 +18,18 @@ class OutOfTime(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Time that runs from its start; `ends_at` is on the monotonic clock, in seconds."""
+    """Time that runs from its start, in one thread; `ends_at` is on its clock, in seconds."""
 
     ends_at: float
 
     @classmethod
     def start(cls, seconds: float = TOTAL_S) -> Self:
         """A fresh allowance of so many seconds."""
-        return cls(time.monotonic() + seconds)
+        return cls(time.thread_time() + seconds)
 
     def left(self) -> float:
         """Seconds that remain; negative when it is used up."""
-        return self.ends_at - time.monotonic()
+        return self.ends_at - time.thread_time()
 
     def check(self) -> None:
         """Raise OutOfTime when nothing is left. Call it in every loop over a server's data."""

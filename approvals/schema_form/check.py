@@ -4,7 +4,8 @@ The fields were read by rules of our own; this is the second opinion, and the on
 conditions between fields. Nothing is fetched, and every step counts against the allowance of time.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from itertools import islice
 from typing import Any, Final
 
@@ -19,6 +20,9 @@ from approvals.schema_form.resolve import Document
 
 MAX_ERRORS: Final = 50
 
+# jsonschema hands its keywords no context; this is where they find the time that is left.
+_PATTERNS: ContextVar[Patterns] = ContextVar("patterns")
+
 _Check = Callable[[Any, Any, Any, Any], Iterator[ValidationError] | None]
 
 
@@ -29,8 +33,9 @@ def errors_in(
 
     Raises CannotShow when the schema itself cannot be applied, OutOfTime, FieldRefused.
     """
-    validator = _validator_class(document, patterns)(document.root, registry=Registry())
+    validator = _VALIDATOR(document.root, registry=Registry())
     names = {field.name for field in fields}
+    token = _PATTERNS.set(patterns)
     try:
         found = list(islice(validator.iter_errors(content), MAX_ERRORS))
     except (OutOfTime, FieldRefused):
@@ -39,6 +44,8 @@ def errors_in(
         # Keywords that no field uses are whatever the server wrote; jsonschema then raises
         # TypeError, AttributeError, RecursionError, Unresolvable and more.
         raise CannotShow("The server's schema cannot be applied to an answer.") from error
+    finally:
+        _PATTERNS.reset(token)
     sentences: dict[str, str] = {}
     for broken in found:
         for name in _blamed(broken, names):
@@ -46,38 +53,38 @@ def errors_in(
     return sentences
 
 
-def _validator_class(document: Document, patterns: Patterns) -> Any:
-    checks: Mapping[str, _Check] = {
-        **Draft202012Validator.VALIDATORS,
-        "pattern": _pattern_check(patterns),
-        "multipleOf": _multiple_check,
-    }
-    timed = {name: _timed(check, document) for name, check in checks.items()}
-    extend: Any = validators.extend
-    return extend(Draft202012Validator, timed)
-
-
-def _timed(check: _Check, document: Document) -> _Check:
+def _timed(check: _Check) -> _Check:
     def timed(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
-        document.budget.check()
+        budget = _PATTERNS.get().budget
+        budget.check()
         for error in check(validator, value, instance, schema) or ():
-            document.budget.check()
+            budget.check()
             yield error
 
     return timed
 
 
-def _pattern_check(patterns: Patterns) -> _Check:
-    def check(_: Any, pattern: Any, instance: Any, __: Any) -> Iterator[ValidationError]:
-        if isinstance(instance, str) and not patterns.matches(pattern, instance):
-            yield ValidationError("pattern")
-
-    return check
+def _pattern_check(_: Any, pattern: Any, instance: Any, __: Any) -> Iterator[ValidationError]:
+    if isinstance(instance, str) and not _PATTERNS.get().matches(pattern, instance):
+        yield ValidationError("pattern")
 
 
 def _multiple_check(_: Any, step: Any, instance: Any, __: Any) -> Iterator[ValidationError]:
     if is_finite_number(instance) and not is_multiple(instance, step):
         yield ValidationError("multipleOf")
+
+
+def _made_validator() -> Any:
+    """One class for all schemas: a class for each call would be garbage that is slow to collect."""
+    checks = Draft202012Validator.VALIDATORS | {
+        "pattern": _pattern_check,
+        "multipleOf": _multiple_check,
+    }
+    extend: Any = validators.extend
+    return extend(Draft202012Validator, {name: _timed(check) for name, check in checks.items()})
+
+
+_VALIDATOR: Final = _made_validator()
 
 
 def _blamed(error: ValidationError, names: set[str]) -> list[str]:

@@ -45,7 +45,7 @@ class Patterns:
     """Runs patterns within one allowance of time, and remembers what it found."""
 
     def __init__(self, budget: Budget) -> None:
-        self._budget = budget
+        self.budget = budget
         self._found: dict[tuple[str, str], bool] = {}
 
     def matches(self, pattern: str, text: str) -> bool:
@@ -59,7 +59,7 @@ class Patterns:
         return self._found[key]
 
     def _search(self, pattern: str, text: str) -> bool:
-        seconds = min(MATCH_S, self._budget.left())
+        seconds = min(MATCH_S, self.budget.left())
         if seconds <= 0:
             raise FieldRefused("This could not be checked in time, so it cannot be sent.")
         try:
