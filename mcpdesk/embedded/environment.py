@@ -96,6 +96,8 @@ def _alone(checkout: Path) -> Iterator[None]:
 
 
 def _create(environment: Path) -> None:
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    print(f"Making .venv with Python {version} ...", flush=True)
     try:
         if environment.is_dir() and not environment.is_symlink():
             shutil.rmtree(environment)

@@ -11,7 +11,7 @@ from mcpdesk.embedded.errors import StartError
 from mcpdesk.embedded.locations import pid_file, running
 
 # A desk that was killed leaves its caretaker, which stops the processes and then lets go (s).
-CLEANING_S = 40.0
+CLEANING_S = 60.0
 # How long a process that was just killed may still seem to run (s)
 DYING_S = 0.5
 

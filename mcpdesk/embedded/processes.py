@@ -5,7 +5,7 @@ import os
 import signal
 import socket
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
@@ -83,12 +83,16 @@ def web(address: Address) -> Command:
 
 
 def worker() -> Command:
-    """The engine: claims rows, talks to servers."""
-    return _python(
+    """The engine: claims rows, talks to servers.
+
+    It finishes what it is sending before it stops: a call cut short would end as `unknown`.
+    """
+    command = _python(
         *("worker", "-m", "celery", "--app", "mcpdesk", "worker"),
         *("--pool", "threads", "--concurrency", str(WORKER_THREADS), "--loglevel", "INFO"),
         *("--without-gossip", "--without-mingle", "--without-heartbeat"),
     )
+    return replace(command, patience_s=35.0)
 
 
 def clock() -> Command:

@@ -1,5 +1,6 @@
 """`./desk up`, step by step: one line for each, and a sentence when one fails."""
 
+import logging
 import os
 import sys
 from dataclasses import dataclass
@@ -78,6 +79,8 @@ class Startup:
         return supervisor.start(command.name, partial(Child, command, log))
 
     def _start(self, supervisor: Supervisor) -> None:
+        # what happens here is said step by step; the log lines are those of the processes
+        logging.disable(logging.WARNING)
         for warning in preparation.check_settings():
             say(f"Warning: {warning}")
         address = processes.bind()

@@ -1,6 +1,7 @@
 import os
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -87,7 +88,7 @@ def test_what_a_killed_supervisor_and_caretaker_left_is_stopped_by_the_next_star
 ) -> None:
     killed = tiny_desk()
     old = killed.ready()
-    _caretaker_of(killed).kill()
+    _kill_caretaker(killed)
     killed.process.kill()
     killed.process.wait()
     assert all(lives(pid) for pid in old)
@@ -100,9 +101,8 @@ def test_what_a_killed_supervisor_and_caretaker_left_is_stopped_by_the_next_star
 def test_a_killed_caretaker_is_replaced(tiny_desk: Start) -> None:
     desk = tiny_desk()
     pids = desk.ready()
-    caretaker = _caretaker_of(desk)
-    caretaker.kill()
-    assert eventually(lambda: _caretaker_of(desk).pid != caretaker.pid)
+    killed = _kill_caretaker(desk)
+    assert eventually(lambda: _has_another_caretaker(desk, killed))
     desk.process.kill()
     assert eventually(lambda: not any(lives(pid) for pid in pids))
 
@@ -148,6 +148,21 @@ def test_a_second_desk_on_the_same_data_is_refused_with_the_first_ones_number(
     assert all(lives(pid) for pid in pids)
 
 
-def _caretaker_of(desk: TinyDesk) -> psutil.Process:
-    children = psutil.Process(desk.process.pid).children()
-    return next(child for child in children if "mcpdesk.embedded.caretaker" in child.cmdline())
+def _caretaker_of(desk: TinyDesk) -> psutil.Process | None:
+    for child in psutil.Process(desk.process.pid).children():
+        with suppress(psutil.NoSuchProcess):
+            if "mcpdesk.embedded.caretaker" in child.cmdline():
+                return child
+    return None
+
+
+def _kill_caretaker(desk: TinyDesk) -> int:
+    caretaker = _caretaker_of(desk)
+    assert caretaker is not None
+    caretaker.kill()
+    return caretaker.pid
+
+
+def _has_another_caretaker(desk: TinyDesk, than: int) -> bool:
+    caretaker = _caretaker_of(desk)
+    return caretaker is not None and caretaker.pid != than
