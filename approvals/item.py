@@ -49,6 +49,11 @@ class Attempt:
     typed: Submitted
     errors: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def whole(self) -> str:
+        """What is wrong with the answer as a whole, not with one of its fields."""
+        return self.errors.get(schema_form.FORM_ERRORS, "")
+
 
 @dataclass(frozen=True, slots=True)
 class Form:
@@ -59,7 +64,6 @@ class Form:
     accept_label: str
     allowed: frozenset[Choice]
     wants_secret_confirmed: bool
-    errors: list[str]
 
     @property
     def can_accept(self) -> bool:
@@ -148,7 +152,7 @@ def of(member: Member, approval: Approval, now: datetime, attempt: Attempt | Non
         asked=asked,
         arguments=tree.rows(approval.operation.payload.arguments) if seen else [],
         warnings=_warnings(asked),
-        form=_form(asked, shown, member, approval, now, attempt) if asked and can_act else None,
+        form=_form(asked, shown, member, approval, now) if asked and can_act else None,
         draft=draft,
         attempt=attempt,
         typed=[] if can_act else _typed(shown, draft, attempt),
@@ -198,18 +202,15 @@ def _form(
     member: Member,
     approval: Approval,
     now: datetime,
-    attempt: Attempt | None,
 ) -> Form | None:
     if not asked.allowed:
         return None
-    whole = attempt.errors.get(schema_form.FORM_ERRORS, "") if attempt else ""
     return Form(
         controls=shown,
         token=binding.bind(approval, user_id=member.user_id, now=now),
         accept_label=_ACCEPTS_AS.get(asked.shape, "Send"),
         allowed=asked.allowed,
         wants_secret_confirmed=asked.asks_for_secrets,
-        errors=[whole] if whole else [],
     )
 
 

@@ -111,7 +111,7 @@ def draft(request: MemberRequest, approval_id: UUID) -> HttpResponse:
     kept = _keep(request, member, approval)
     if not request.htmx:
         return redirect("inbox_item", approval_id)
-    return render(request, "approvals/draft.html", {"kept": kept, "now": timezone.now()})
+    return render(request, "approvals/draft.html", {"kept": kept, "saved_at": timezone.now()})
 
 
 @require_POST
