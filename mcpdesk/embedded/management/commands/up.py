@@ -1,3 +1,4 @@
+import errno
 import os
 import sys
 from typing import Any
@@ -23,8 +24,15 @@ class Command(BaseCommand):
         except StartError as error:
             self._give_up(str(error))
         except OSError as error:
-            self._give_up(f"{error.filename or 'The data folder'}: {error.strerror or error}.")
+            self._give_up(_explain(error))
 
     def _give_up(self, sentence: str) -> None:
         print(f"desk: {sentence}", file=sys.stderr, flush=True)
         sys.exit(1)
+
+
+def _explain(error: OSError) -> str:
+    place = error.filename or data_dir()
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return f"{place}: the disk is full. Free some space and start again."
+    return f"{place}: {error.strerror or error}."
