@@ -66,6 +66,11 @@ class StatusConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]
             return
         await self.send_json({key: message.get(key) for key in _IDS})
 
+    async def layer_restored(self, message: dict[str, Any]) -> None:
+        """The channel layer was away: changes may have been missed, so the page asks again."""
+        if await self._stands():
+            await self.send_json({"type": "ready"})
+
     async def _watch(self) -> None:
         while True:
             await asyncio.sleep(CHECK_EVERY_S)

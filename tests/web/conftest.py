@@ -1,0 +1,63 @@
+"""The desk's ASGI application on a real port, with a channel layer on the tests' own database."""
+
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import uvicorn
+from django.db import connection
+
+REDIS_URL = os.environ.get("MCPDESK_TEST_REDIS_URL", "")
+
+
+@pytest.fixture(params=["postgres", *(["redis"] if REDIS_URL else [])])
+def live_layer(request: pytest.FixtureRequest, transactional_db: None, settings: Any) -> str:
+    """Each channel layer that the product can be configured with."""
+    if request.param == "redis":
+        layer = {
+            "BACKEND": "channels_redis.core.RedisChannelLayer",
+            "CONFIG": {"hosts": [REDIS_URL]},
+        }
+    else:
+        layer = {
+            "BACKEND": "mcpdesk.web.notify_layer.NotifyChannelLayer",
+            "CONFIG": {"database": dict(connection.settings_dict)},
+        }
+    settings.CHANNEL_LAYERS = {"default": layer}
+    return str(request.param)
+
+
+@pytest.fixture
+def desk_url(live_layer: str, settings: Any) -> Iterator[str]:
+    """The address of a running desk: HTTP and sockets, as in production."""
+    from mcpdesk.asgi import application
+
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    server = uvicorn.Server(
+        uvicorn.Config(application, log_level="warning", lifespan="off", ws="websockets-sansio")
+    )
+    thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
+    thread.start()
+    while not server.started:
+        assert thread.is_alive(), "the web server did not start"
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    server.force_exit = True
+    thread.join(10)
+    listener.close()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_connections_left(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """Connections of the server outlive the tests; the database cannot be dropped under them."""
+    yield
+    with django_db_blocker.unblock(), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
