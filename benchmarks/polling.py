@@ -166,6 +166,7 @@ def _run_engine(server: Server, seconds: float) -> tuple[int, float, list[float]
     with mock.patch.object(drain_module, "claim", timed_claim):
         _drain_for(network, lambda: False, seconds)
     spent = time.process_time() - cpu
+    network.close()
     Operation.objects.filter(server=server).update(due_at=None)
     return _polls(server) - before, spent, lateness
 

@@ -280,5 +280,8 @@ LOGGING = {
         "celery.app.trace": {"level": "WARNING"},
         "celery.worker.strategy": {"level": "WARNING"},
         "django_structlog": {"level": "WARNING"},
+        # it warns about every group that nobody listens to
+        "channels_postgres": {"level": "ERROR"},
+        "kombu.connection": {"level": "ERROR"},
     },
 }
