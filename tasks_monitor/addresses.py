@@ -31,6 +31,7 @@ def origin_of(url: str) -> Origin:
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
+        (host or "").encode("idna")  # labels that are empty or too long
     except ValueError:
         raise BadAddress("The address is malformed.") from None
     if parts.scheme not in _DEFAULT_PORTS:
@@ -42,21 +43,21 @@ def origin_of(url: str) -> Origin:
     return Origin(parts.scheme, host, port or _DEFAULT_PORTS[parts.scheme])
 
 
-def redirected(url: str, location: str) -> tuple[str, str | None]:
-    """Where a redirect leads and, if that may not be followed, why not: a sentence.
+def redirected(url: str, location: str) -> str:
+    """Where a redirect leads, if it stays within the origin.
 
-    Only the same origin may be followed. The sentence names the address without its query, in
-    which secrets may stand.
+    Raises BadAddress where it does not. Its sentence names the address to use instead, without
+    the query, in which secrets may stand.
     """
-    target = urljoin(url, location)
     try:
-        parts, origin = urlsplit(target), origin_of(target)
-    except (BadAddress, ValueError):
-        return target, "The server redirects to an address that cannot be used."
-    if origin == origin_of(url):
-        return target, None
-    shown = f"{origin}{parts.path}"
-    return target, f"The server has moved: use {shown} as its address, if you trust it."
+        target = urljoin(url, location)
+        path = urlsplit(target).path
+    except ValueError:
+        raise BadAddress("The server redirects to a malformed address.") from None
+    origin = origin_of(target)
+    if origin != origin_of(url):
+        raise BadAddress(f"The server has moved: its address is now {origin}{path}")
+    return target
 
 
 def why_refused(address: str, *, allow_private: bool, tls: bool) -> str | None:

@@ -28,7 +28,7 @@ from mcpdesk.mcp.outcomes import (
 from mcpdesk.mcp.replies import Reply
 from mcpdesk.mcp.requests import MODERN_VERSIONS, Request
 from mcpdesk.mcp.tools import RejectedTool, Tool
-from tasks_monitor.transport import Endpoint, Exchange, Transport
+from tasks_monitor.transport import Endpoint, Exchange, FailureKind, Transport, failed
 
 OutcomeT = TypeVar("OutcomeT")
 
@@ -182,9 +182,14 @@ class Session:
     async def _send(
         self, build: Callable[..., Request], request_id: int, *args: Any, **kwargs: Any
     ) -> Exchange:
-        request = build(
-            request_id, *args, version=self.version, traceparent=self._traceparent, **kwargs
-        )
+        """Builds and sends. What JSON or a header cannot carry is not sent."""
+        try:
+            request = build(
+                request_id, *args, version=self.version, traceparent=self._traceparent, **kwargs
+            )
+        except ValueError:
+            sentence = "The arguments or answers hold something that cannot be sent."
+            return failed(FailureKind.BAD_REQUEST, sentence, sent=False)
         return await self._transport.send(self._endpoint, request)
 
     def _agrees_on_a_version(self, reply: Reply | None) -> bool:

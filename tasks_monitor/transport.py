@@ -27,6 +27,8 @@ from mcpdesk.mcp.requests import CLIENT_INFO, Request
 from tasks_monitor.addresses import BadAddress, Origin, origin_of, redirected, why_refused
 
 CONNECT_TIMEOUT_S = 10.0
+CONNECT_SHARE = 0.8
+"""Connecting may take this share of an exchange: who times out while connecting sent nothing."""
 KEEP_ALIVE_S = 60.0
 IDLE_POOL_S = 300.0
 DRAIN_S = 0.05
@@ -51,6 +53,7 @@ class FailureKind(StrEnum):
     """Why no HTTP response could be read."""
 
     BAD_ENDPOINT = "bad_endpoint"
+    BAD_REQUEST = "bad_request"
     BLOCKED_ADDRESS = "blocked_address"
     DNS = "dns"
     REFUSED = "refused"
@@ -110,7 +113,7 @@ class Transport:
         try:
             pool = await self._pool(endpoint)
         except BadAddress as bad:
-            return _failed(FailureKind.BAD_ENDPOINT, str(bad), sent=False)
+            return failed(FailureKind.BAD_ENDPOINT, str(bad), sent=False)
         pool.in_flight += 1
         try:
             async with asyncio.timeout(endpoint.timeout_s):
@@ -157,9 +160,9 @@ class _Pool:
         origin = origin_of(endpoint.url)
         _check_credentials(endpoint.headers)
         guard = _Guard(origin, endpoint.allow_private)
-        self._url = httpx.URL(endpoint.url)
+        self._url = _url(endpoint.url)
         self._headers = [*_OUR_HEADERS, *endpoint.headers]
-        connect_s = min(CONNECT_TIMEOUT_S, endpoint.timeout_s)
+        connect_s = min(CONNECT_TIMEOUT_S, CONNECT_SHARE * endpoint.timeout_s)
         self._extensions = {"timeout": {"connect": connect_s, "pool": connect_s}}
         self._kept = _http(guard, keep=True)
         self._single = _http(guard, keep=False)
@@ -172,7 +175,7 @@ class _Pool:
         if isinstance(exchange, httpx.URL):
             exchange = await self._once(exchange, request)
         if isinstance(exchange, httpx.URL):
-            return _failed(FailureKind.REDIRECT, "The server redirects again and again.")
+            return failed(FailureKind.REDIRECT, "The server redirects again and again.")
         return exchange
 
     async def aclose(self) -> None:
@@ -238,6 +241,16 @@ def _tls_context() -> ssl.SSLContext:
     return ssl.create_default_context()
 
 
+def _url(address: str) -> httpx.URL:
+    """Parsed once more, by those who connect. Raises BadAddress."""
+    try:
+        url = httpx.URL(address)
+        httpx.Request("POST", url)
+    except (httpx.InvalidURL, ValueError):
+        raise BadAddress("The address is malformed.") from None
+    return url
+
+
 def _check_credentials(headers: tuple[tuple[str, str], ...]) -> None:
     """Raises BadAddress for headers that HTTP cannot carry, or that are not for others to set."""
     for name, value in headers:
@@ -282,15 +295,18 @@ _server_date = lru_cache(maxsize=64)(http_date)
 
 
 def _redirect(url: httpx.URL, response: httpx.Response) -> Exchange | httpx.URL:
-    target, refusal = redirected(str(url), response.headers.get("location", ""))
-    if refusal is None and response.status_code not in _FOLLOWED:
-        refusal = f"The server answers with a redirect that turns a POST into a GET: {target}"
-    if refusal is not None:
-        return _failed(FailureKind.REDIRECT, refusal)
-    return httpx.URL(target)
+    try:
+        target = _url(redirected(str(url), response.headers.get("location", "")))
+    except BadAddress as bad:
+        return failed(FailureKind.REDIRECT, str(bad))
+    if response.status_code in _FOLLOWED:
+        return target
+    # A 301, 302 or 303 would turn the POST into a GET (RFC 9110 section 15.4).
+    return failed(FailureKind.REDIRECT, f"The server has moved: its address is now {target}")
 
 
-def _failed(kind: FailureKind, sentence: str, *, sent: bool = True) -> Exchange:
+def failed(kind: FailureKind, sentence: str, *, sent: bool = True) -> Exchange:
+    """An exchange that came to nothing."""
     return Exchange(None, Failure(kind, sentence, sent), None, datetime.now(UTC), None)
 
 
@@ -304,14 +320,19 @@ def _classified(error: Exception) -> Exchange:
         if isinstance(cause, kinds):
             refusal = getattr(cause, "os_error", None)
             if isinstance(refusal, _AddressRefused):
-                return _failed(FailureKind.BLOCKED_ADDRESS, str(refusal), sent=False)
-            return _failed(kind, sentence, sent=False)
+                return failed(FailureKind.BLOCKED_ADDRESS, str(refusal), sent=False)
+            return failed(kind, sentence, sent=False)
     if isinstance(cause, TimeoutError):
-        return _failed(FailureKind.TIMEOUT, "The server did not answer in time.")
-    return _failed(FailureKind.BROKEN, "The connection broke before the answer was complete.")
+        return failed(FailureKind.TIMEOUT, "The server did not answer in time.")
+    return failed(FailureKind.BROKEN, "The connection broke before the answer was complete.")
 
 
 _BEFORE_SENDING: tuple[tuple[tuple[type[BaseException], ...], FailureKind, str], ...] = (
+    (
+        (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError),
+        FailureKind.BAD_ENDPOINT,
+        "The address is malformed.",
+    ),
     (
         (aiohttp.ConnectionTimeoutError,),
         FailureKind.CONNECT_TIMEOUT,

@@ -62,7 +62,9 @@ def test_an_argument_that_is_absent_or_null_has_no_header(arguments: dict[str, A
     assert param_headers(header_plan(_schema(region=_mirrored())), arguments) == []
 
 
-@pytest.mark.parametrize("name", ["", "My Region", "Region:Primary", "Région", "Region\t1", 5, None])
+@pytest.mark.parametrize(
+    "name", ["", "My Region", "Region:Primary", "Région", "Region\t1", 5, None]
+)
 def test_a_name_that_is_no_token_is_refused(name: Any) -> None:
     with pytest.raises(InvalidToolHeader):
         header_plan(_schema(value=_mirrored(name)))
@@ -111,11 +113,15 @@ def test_data_that_looks_like_an_annotation_is_none(schema: dict[str, Any]) -> N
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-        lambda inner: st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(["properties", "items", "oneOf", "x-mcp-header", "type", "$defs", "a"]),
-            inner,
-            max_size=4,
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(
+                    ["properties", "items", "oneOf", "x-mcp-header", "type", "$defs", "a"]
+                ),
+                inner,
+                max_size=4,
+            )
         ),
         max_leaves=20,
     ).filter(lambda value: isinstance(value, dict))

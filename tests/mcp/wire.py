@@ -18,9 +18,7 @@ def message(result: Any = None, **members: Any) -> dict[str, Any]:
     return {name: value for name, value in whole.items() if value is not None}
 
 
-def error(
-    code: Any = -32603, text: Any = "No", *, id: Any = ID, **members: Any
-) -> dict[str, Any]:
+def error(code: Any = -32603, text: Any = "No", *, id: Any = ID, **members: Any) -> dict[str, Any]:
     """A JSON-RPC error; `members` go beside its code."""
     return {"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": text} | members}
 
