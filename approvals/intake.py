@@ -16,6 +16,7 @@ from approvals import question
 from approvals.expire import CLOSES_AS, close
 from approvals.models import Approval, Audience, Kind
 from mcpdesk.accounts import access
+from mcpdesk.audit.announce import announce
 from mcpdesk.audit.log import DESK, record
 from tasks_monitor.models import Answerers, InputRequest, InputRequestState, Operation
 
@@ -122,6 +123,7 @@ def _bump(approval: Approval) -> None:
     """A form that shows the question as it was must not be taken any more."""
     approval.version += 1
     approval.save(update_fields=["version"])
+    announce(approval.team_id, operation_id=approval.operation_id, approval_id=approval.pk)
 
 
 def _mark_taken(request: InputRequest) -> None:

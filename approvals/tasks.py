@@ -8,13 +8,13 @@ from django.utils import timezone
 from approvals import expire, intake
 
 
-@shared_task(ignore_result=True)
+@shared_task(name="approvals.tasks.take_in", ignore_result=True)
 def take_in(operation_id: str) -> None:
     """Rung when an operation's questions changed."""
     intake.take_in(UUID(operation_id), now=timezone.now())
 
 
-@shared_task(ignore_result=True)
+@shared_task(name="approvals.tasks.sweep", ignore_result=True)
 def sweep() -> None:
     """Rung by the clock: finds what nobody rang for, and closes what is over."""
     now = timezone.now()

@@ -52,6 +52,7 @@
     note.textContent = `${why} Nothing can be sent from this form any more; what you typed stays here to be read.`;
     note.hidden = false;
     form.dataset.stopped = "yes";
+    if (byId("draft-saver")) htmx.trigger("#draft-saver", "save");
     byId("item-actions").disabled = true;
     for (const field of form.querySelectorAll("input, textarea")) field.readOnly = true;
   }
@@ -87,15 +88,18 @@
   }
 
   document.addEventListener("htmx:afterSettle", (event) => {
-    const id = event.detail.target.id;
+    const id = event.detail.target && event.detail.target.id;
     if (id === "inbox-detail") itemSwapped();
     else if (id === "inbox-list") markRow();
     else if (id === "item-live") followLive();
   });
 
+  // what cannot be shown in the column gets a page of its own, which says why
   document.addEventListener("htmx:responseError", (event) => {
     if (event.detail.target.id === "inbox-detail") location.reload();
   });
+
+  document.addEventListener("htmx:historyRestore", begin);
 
   // --- keys
   function keysAreOn() {
@@ -143,14 +147,19 @@
     KEYS[event.key]();
   });
 
-  byId("keys-on").checked = keysAreOn();
-  byId("keys-on").addEventListener("change", (event) => {
+  document.addEventListener("change", (event) => {
+    if (event.target.id !== "keys-on") return;
     try {
       localStorage.setItem("inbox-keys", event.target.checked ? "on" : "off");
     } catch {
-      // the choice then lasts for nothing: the keys stay on
+      // the choice is then forgotten: the keys stay on
     }
   });
 
-  holdApproval();
+  function begin() {
+    byId("keys-on").checked = keysAreOn();
+    holdApproval();
+    markRow();
+  }
+  begin();
 })();
