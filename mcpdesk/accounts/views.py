@@ -30,4 +30,5 @@ def profile(request: MemberRequest) -> HttpResponse:
         form.save()
         messages.success(request, "Saved.")
         return redirect("profile")
-    return render(request, "accounts/profile.html", {"form": form})
+    status = 422 if form.is_bound else 200
+    return render(request, "accounts/profile.html", {"form": form}, status=status)

@@ -1,0 +1,184 @@
+"""The Team page: every verb, its refusals, its event."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from mcpdesk.accounts.models import Membership, Role, User
+from mcpdesk.audit.models import Event
+from tests.factories import MembershipFactory, UserFactory
+from tests.web.browsing import browser, signed_in
+
+pytestmark = pytest.mark.django_db
+
+NEW = {"email": "new@example.test", "name": "Nora New", "role": "operator", "password": ""}
+
+
+@pytest.fixture
+def admin() -> Membership:
+    return MembershipFactory(role=Role.ADMIN)
+
+
+@pytest.fixture
+def client(admin: Membership) -> Client:
+    return signed_in(admin)
+
+
+def events(kind: str) -> list[dict[str, Any]]:
+    return list(Event.objects.filter(kind=kind).values_list("data", flat=True))
+
+
+def test_adding_a_new_person_shows_a_password_once_that_lets_them_in(
+    client: Client, admin: Membership
+) -> None:
+    response = client.post("/team/add/", NEW)
+    password = response.context["added"].temporary_password
+    assert password in response.content.decode()
+    assert password not in client.get("/team/").content.decode()
+    assert Client().login(email="new@example.test", password=password)
+    added = Membership.objects.get(user__email="new@example.test")
+    assert (added.team, added.role) == (admin.team, "operator")
+    assert events("member.added") == [{"person": "Nora New", "role": "operator"}]
+
+
+def test_a_password_the_admin_sets_is_kept_and_not_shown(client: Client) -> None:
+    response = client.post("/team/add/", {**NEW, "password": "violet tractor 9"})
+    assert "violet tractor 9" not in response.content.decode()
+    assert User.objects.get(email="new@example.test").check_password("violet tractor 9")
+
+
+def test_a_weak_password_is_refused_and_nothing_is_lost(client: Client) -> None:
+    response = client.post("/team/add/", {**NEW, "password": "abc"})
+    assert response.status_code == 422
+    assert "too short" in response.content.decode()
+    assert 'value="new@example.test"' in response.content.decode()
+    assert not User.objects.filter(email="new@example.test").exists()
+
+
+def test_somebody_who_has_an_account_joins_with_their_own_password(client: Client) -> None:
+    user = UserFactory(email="new@example.test", name="Had one")
+    client.post("/team/add/", NEW)
+    user.refresh_from_db()
+    assert user.name == "Had one"
+    assert user.check_password("correct horse battery")
+    assert Membership.objects.filter(user=user, role="operator").exists()
+
+
+def test_nobody_is_added_twice(client: Client) -> None:
+    client.post("/team/add/", NEW)
+    response = client.post("/team/add/", {**NEW, "email": "NEW@example.test", "role": "viewer"})
+    assert response.status_code == 422
+    assert "in this team already, as Operator" in response.content.decode()
+    assert len(events("member.added")) == 1
+
+
+def test_a_deactivated_person_cannot_be_added(client: Client) -> None:
+    UserFactory(email="new@example.test", is_active=False)
+    assert "was deactivated" in client.post("/team/add/", NEW).content.decode()
+    assert events("member.added") == []
+
+
+def test_a_role_changes_with_an_event_that_says_from_what_to_what(
+    client: Client, admin: Membership
+) -> None:
+    other = MembershipFactory(team=admin.team, role=Role.VIEWER, user__name="Vera")
+    client.post(f"/team/{other.pk}/role/", {"role": "auditor"})
+    other.refresh_from_db()
+    assert other.role == "auditor"
+    assert events("member.role_changed") == [
+        {"person": "Vera", "before": "viewer", "after": "auditor"}
+    ]
+
+
+def test_the_same_role_again_is_no_event(client: Client, admin: Membership) -> None:
+    other = MembershipFactory(team=admin.team, role=Role.VIEWER)
+    client.post(f"/team/{other.pk}/role/", {"role": "viewer"})
+    assert events("member.role_changed") == []
+
+
+def test_a_role_that_does_not_exist_changes_nothing(client: Client, admin: Membership) -> None:
+    client.post(f"/team/{admin.pk}/role/", {"role": "owner"})
+    admin.refresh_from_db()
+    assert admin.role == "admin"
+
+
+@pytest.mark.parametrize("verb", ["role", "remove", "deactivate"])
+def test_the_last_admin_of_a_team_stays(client: Client, admin: Membership, verb: str) -> None:
+    MembershipFactory(team=admin.team, role=Role.ADMIN, user__is_active=False)
+    client.post(f"/team/{admin.pk}/{verb}/", {"role": "viewer"})
+    admin.refresh_from_db()
+    admin.user.refresh_from_db()
+    assert (admin.role, admin.user.is_active) == ("admin", True)
+    assert "is the only admin" in client.get("/team/").content.decode()
+
+
+def test_a_removed_member_keeps_the_account(client: Client, admin: Membership) -> None:
+    other = MembershipFactory(team=admin.team, user__name="Rex")
+    client.post(f"/team/{other.pk}/remove/")
+    assert not Membership.objects.filter(pk=other.pk).exists()
+    assert User.objects.get(name="Rex").is_active
+    assert events("member.removed") == [{"person": "Rex"}]
+
+
+def test_deactivating_closes_the_account_and_keeps_the_name(
+    client: Client, admin: Membership
+) -> None:
+    other = MembershipFactory(team=admin.team, user__name="Dora")
+    client.post(f"/team/{other.pk}/deactivate/")
+    assert not User.objects.get(name="Dora").is_active
+    assert events("user.deactivated") == [{"person": "Dora"}]
+    assert "Dora" in client.get("/team/").content.decode()
+
+
+def test_an_admin_of_one_team_cannot_close_an_account_that_another_team_uses(
+    client: Client, admin: Membership
+) -> None:
+    other = MembershipFactory(team=admin.team)
+    elsewhere = MembershipFactory(user=other.user)
+    client.post(f"/team/{other.pk}/deactivate/")
+    other.user.refresh_from_db()
+    assert other.user.is_active
+    page = client.get("/team/").content.decode()
+    assert "a team that you are not an admin of" in page
+    assert str(elsewhere.team) not in page
+
+
+def test_each_team_of_a_deactivated_person_gets_the_event(
+    client: Client, admin: Membership
+) -> None:
+    other = MembershipFactory(team=admin.team)
+    second = MembershipFactory(user=other.user)
+    MembershipFactory(user=admin.user, team=second.team, role=Role.ADMIN)
+    client.post(f"/team/{other.pk}/deactivate/")
+    teams = set(Event.objects.filter(kind="user.deactivated").values_list("team", flat=True))
+    assert teams == {admin.team_id, second.team_id}
+
+
+@pytest.mark.parametrize("verb", ["role", "remove", "deactivate"])
+def test_a_member_of_another_team_cannot_be_reached(
+    client: Client, admin: Membership, verb: str
+) -> None:
+    foreign = MembershipFactory(role=Role.VIEWER)
+    client.post(f"/team/{foreign.pk}/{verb}/", {"role": "admin"})
+    foreign.refresh_from_db()
+    foreign.user.refresh_from_db()
+    assert (foreign.role, foreign.user.is_active) == ("viewer", True)
+    assert not Event.objects.exists()
+
+
+@pytest.mark.parametrize("role", [r for r in Role if r is not Role.ADMIN])
+def test_only_admins_change_members(admin: Membership, role: Role) -> None:
+    client = browser(role, admin.team)
+    assert "Add a member" not in client.get("/team/").content.decode()
+    for path in ("add/", f"{admin.pk}/role/", f"{admin.pk}/remove/", f"{admin.pk}/deactivate/"):
+        assert client.post(f"/team/{path}", NEW).status_code == 403
+    assert not Event.objects.exists()
+
+
+def test_the_page_costs_the_same_for_a_team_of_any_size(
+    client: Client, admin: Membership, django_assert_num_queries: Any
+) -> None:
+    MembershipFactory.create_batch(20, team=admin.team)
+    with django_assert_num_queries(5):  # session, user, memberships, the page, the inbox's count
+        client.get("/team/")
