@@ -1,15 +1,14 @@
 """A server's elicitation schema as a form, and a filled-in form as content to send.
 
 Pure: values in, values out, no database and no network. `requested_schema` is whatever JSON
-the server sent; nothing it holds can raise here, or take longer than `budget.TOTAL_S` of processor
-time and a little.
+the server sent; nothing it holds can raise here, or take longer than the allowance in `budget`.
 Source: MCP 2026-07-28, client/elicitation, "Requested Schema".
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
-from approvals.schema_form.budget import Budget, OutOfTime
+from approvals.schema_form.budget import ATTEMPTS, Budget, OutOfTime
 from approvals.schema_form.check import errors_in
 from approvals.schema_form.model import (
     ABSENT,
@@ -49,6 +48,8 @@ __all__ = [
 _TOO_LONG = "The server's schema takes too long to check, so it cannot be a form."
 _TOO_DEEP = "The server's schema nests too deeply to be a form."
 
+_Found = TypeVar("_Found")
+
 
 def answer(
     requested_schema: object, submitted: Mapping[str, str | list[str]]
@@ -59,16 +60,40 @@ def answer(
     Fields that the schema does not name are ignored. An optional field left empty is not sent;
     a box always is, as true or false. Never raises.
     """
-    budget = Budget.start()
-    try:
-        document, form_fields = read_form(requested_schema, budget)
-        return _answered(document, form_fields, submitted, Patterns(budget))
-    except CannotShow as problem:
-        return Unrenderable(str(problem))
-    except OutOfTime:
-        return Unrenderable(_TOO_LONG)
-    except RecursionError:
-        return Unrenderable(_TOO_DEEP)
+
+    def made(patterns: Patterns) -> Answer | Refused:
+        document, form_fields = read_form(requested_schema, patterns.budget)
+        return _answered(document, form_fields, submitted, patterns)
+
+    return _within_limits(made)
+
+
+def fields(requested_schema: object) -> tuple[Field, ...] | Unrenderable:
+    """What a page renders for the schema, in the server's order. Never raises."""
+
+    def made(patterns: Patterns) -> tuple[Field, ...]:
+        _, form_fields = read_form(requested_schema, patterns.budget)
+        return tuple(with_suggestion(field, patterns) for field in form_fields)
+
+    return _within_limits(made)
+
+
+def _within_limits(made: Callable[[Patterns], _Found]) -> _Found | Unrenderable:
+    """What is made within the allowance of time, or why the schema does not allow it.
+
+    One pause of the garbage collector can use up the time of a small form, so there is a
+    second attempt.
+    """
+    for _ in range(ATTEMPTS):
+        try:
+            return made(Patterns(Budget.start()))
+        except CannotShow as problem:
+            return Unrenderable(str(problem))
+        except RecursionError:
+            return Unrenderable(_TOO_DEEP)
+        except OutOfTime:
+            continue
+    return Unrenderable(_TOO_LONG)
 
 
 def _answered(
@@ -102,21 +127,6 @@ def _whole(
         return errors_in(content, document, form_fields, patterns)
     except FieldRefused as refusal:
         return {FORM_ERRORS: str(refusal)}
-
-
-def fields(requested_schema: object) -> tuple[Field, ...] | Unrenderable:
-    """What a page renders for the schema, in the server's order. Never raises."""
-    budget = Budget.start()
-    patterns = Patterns(budget)
-    try:
-        _, form_fields = read_form(requested_schema, budget)
-        return tuple(with_suggestion(field, patterns) for field in form_fields)
-    except CannotShow as problem:
-        return Unrenderable(str(problem))
-    except OutOfTime:
-        return Unrenderable(_TOO_LONG)
-    except RecursionError:
-        return Unrenderable(_TOO_DEEP)
 
 
 def initial(form_fields: Sequence[Field]) -> dict[str, str | list[str]]:

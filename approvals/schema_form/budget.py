@@ -4,8 +4,9 @@ import time
 from dataclasses import dataclass
 from typing import Final, Self
 
-TOTAL_S: Final = 0.5
-"""Seconds of processor time that one call may take in all; the page is promised 2 s.
+ATTEMPTS: Final = 2
+TOTAL_S: Final = 0.4
+"""Seconds of processor time that one attempt may take; the page is promised 2 s in all.
 
 Processor time of this thread, not the clock on the wall: a machine that is busy with something
 else must not turn an honest form into one that cannot be shown.

@@ -146,7 +146,7 @@ FIELDS = st.one_of(
 def _post(schema: dict[str, Any], values: dict[str, Any]) -> dict[str, str]:
     """What a browser posts when a person gives these values."""
     shown = fields(schema)
-    assert isinstance(shown, tuple)
+    assert isinstance(shown, tuple), shown
     submitted: dict[str, str] = {}
     for field in shown:
         value = values[field.name]
