@@ -1,7 +1,8 @@
-"""One HTTP response, one Reply. Names follow the table "Servers as they are" of docs/protocol.md."""
+"""One HTTP response, one Reply: the rows of docs/protocol.md that are about bytes."""
 
 import gzip
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -348,7 +349,7 @@ def test_any_bytes_give_a_reply_and_cutting_them_changes_nothing(
     whole = read(body, headers, status)
     assert isinstance(whole, ResultReply | ErrorReply | Unreadable)
     edges = [0, *sorted(min(cut, len(body)) for cut in cuts), len(body)]
-    pieces = [body[start:end] for start, end in zip(edges, edges[1:], strict=False)]
+    pieces = [body[start:end] for start, end in pairwise(edges)]
     assert read(pieces, headers, status) == whole
 
 

@@ -373,10 +373,12 @@ async def test_a_redirect_that_would_become_a_get_is_refused(
 async def test_a_redirect_to_another_origin_carries_no_credentials_there(
     transport: Transport,
 ) -> None:
-    async with RawServer(_ok) as other:
-        async with RawServer(_redirect("307 Temporary Redirect", other.url)) as server:
-            there = endpoint(server.url, headers=(("Authorization", "Bearer t"),))
-            exchange = await transport.send(there, poll())
+    async with (
+        RawServer(_ok) as other,
+        RawServer(_redirect("307 Temporary Redirect", other.url)) as server,
+    ):
+        there = endpoint(server.url, headers=(("Authorization", "Bearer t"),))
+        exchange = await transport.send(there, poll())
     assert _failure(exchange)[0] is FailureKind.REDIRECT
     assert exchange.failure is not None
     assert other.url in exchange.failure.sentence
