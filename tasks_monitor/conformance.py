@@ -86,21 +86,24 @@ async def _call(session: Session, tool: Tool, arguments: Mapping[str, Any]) -> C
     return CallReport(tool.name, "The server never stopped asking.", succeeded=False)
 
 
-async def _follow(session: Session, tool_name: str, task: Task) -> CallReport:
+async def _follow(session: Session, tool_name: str, seed: Task) -> CallReport:
+    """Polls until the task ends; at least once, since only a poll tells the result."""
     answered: set[str] = set()
+    task = seed
     for polls in range(MAX_POLLS):
+        if not task.is_terminal:
+            await asyncio.sleep(next_poll_delay_ms(task.poll_interval_ms, polls) / 1000)
+        outcome = (await session.get_task(new_request_id(), seed.task_id)).outcome
+        if not isinstance(outcome, Task):
+            return CallReport(tool_name, _in_words(outcome), succeeded=False)
+        task = outcome
         if task.is_terminal:
             return CallReport(tool_name, f"Task {task.raw_status}.", task.result is not None)
         asked = [each for each in task.input_requests if each.key not in answered]
         if asked:
             answers = {each.key: answer(each) for each in asked}
-            await session.update_task(new_request_id(), task.task_id, answers)
+            await session.update_task(new_request_id(), seed.task_id, answers)
             answered |= answers.keys()
-        await asyncio.sleep(next_poll_delay_ms(task.poll_interval_ms, polls) / 1000)
-        outcome = (await session.get_task(new_request_id(), task.task_id)).outcome
-        if not isinstance(outcome, Task):
-            return CallReport(tool_name, _in_words(outcome), succeeded=False)
-        task = outcome
     return CallReport(tool_name, "The task never ended.", succeeded=False)
 
 

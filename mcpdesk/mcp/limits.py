@@ -35,3 +35,9 @@ POLL_CAP_MS = 600_000
 
 MAX_TOOL_NAME_CHARS = 256
 """The specification recommends 128 at most (server/tools, Tool Names)."""
+
+MAX_CHECKED_CHARS = 256 * 1024
+"""Output schema and structured content together, as ASCII JSON, beyond which no check is made."""
+
+MAX_REFERENCES = 2_000
+"""References followed while one result is checked against its output schema."""

@@ -30,6 +30,7 @@ class Note(StrEnum):
     CONTENT_UNKNOWN = "content_unknown"
     IS_ERROR_UNREADABLE = "is_error_unreadable"
     ERROR_WITH_STRUCTURED = "error_with_structured"
+    OUTPUT_MISMATCH = "output_mismatch"
     CURSOR_UNREADABLE = "cursor_unreadable"
 
     @property
@@ -67,5 +68,6 @@ _SENTENCES = {
     Note.CONTENT_UNKNOWN: "The result has content blocks this desk does not know.",
     Note.IS_ERROR_UNREADABLE: "The result's isError is not true or false; taken as no error.",
     Note.ERROR_WITH_STRUCTURED: "The tool reported an error and structured content together.",
+    Note.OUTPUT_MISMATCH: "The structured content does not fit the tool's output schema.",
     Note.CURSOR_UNREADABLE: "The server's cursor for the next page is not text; the list ends.",
 }

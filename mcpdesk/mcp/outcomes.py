@@ -9,7 +9,7 @@ from mcpdesk.mcp.jsontext import plain
 from mcpdesk.mcp.limits import MAX_INPUT_REQUESTS, MAX_WORD_CHARS
 from mcpdesk.mcp.notes import Note
 from mcpdesk.mcp.replies import ErrorReply, Reply, ReplyProblem, ResultReply, Unreadable
-from mcpdesk.mcp.tasks import Task, task_from, usable_task_id
+from mcpdesk.mcp.tasks import Task, seed_from, task_from, usable_task_id
 from mcpdesk.mcp.tools import RejectedTool, Tool, read_tool_result, read_tools
 
 INVALID_PARAMS = -32602
@@ -47,7 +47,11 @@ class InputRequired:
 
 @dataclass(frozen=True, slots=True)
 class TaskCreated:
-    """The call became a remote task, which may be terminal already."""
+    """The call became a remote task, which may be terminal already.
+
+    Even then the result, the error or the questions need not be in it: ask `tasks/get` once more
+    before believing that there are none.
+    """
 
     task: Task
 
@@ -271,7 +275,7 @@ def _task_created(reply: ResultReply) -> TaskCreated | InvalidResult:
     task_id = usable_task_id(reply.result.get("taskId"))
     if task_id is None:
         return _invalid(reply, "The server made a task, but gave no usable id for it.")
-    task = task_from(reply.result, task_id, reply.notes)
+    task = seed_from(reply.result, task_id, reply.notes)
     return TaskCreated(task) if task else _invalid(reply, "The server's new task has no status.")
 
 

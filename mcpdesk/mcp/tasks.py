@@ -3,7 +3,7 @@
 import hashlib
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
@@ -115,6 +115,19 @@ def task_from(content: dict[str, Any], task_id: str, notes: tuple[Note, ...] = (
         tuple(dict.fromkeys(found)),
         digest.digest(),
     )
+
+
+def seed_from(content: dict[str, Any], task_id: str, notes: tuple[Note, ...] = ()) -> Task | None:
+    """The task in the answer that made it. None where it has no status.
+
+    A CreateTaskResult need not bring what belongs to its status (tasks: Task Creation), so that
+    nothing is noted as missing: only `tasks/get` says whether it is.
+    """
+    task = task_from(content, task_id, notes)
+    if task is None:
+        return None
+    missing = {note for _, note in _PAYLOADS.values()}
+    return replace(task, notes=tuple(note for note in task.notes if note not in missing))
 
 
 # What each status brings, and the note for when it does not.

@@ -134,6 +134,13 @@ def test_a_new_task_may_be_finished_already() -> None:
     assert found.task.result == {"content": [TEXT]}
 
 
+@pytest.mark.parametrize("status", ["completed", "failed", "input_required"])
+def test_what_belongs_to_the_status_of_a_new_task_may_come_later(status: str) -> None:
+    found = read_call(reply(task(resultType="task", status=status)))
+    assert isinstance(found, TaskCreated)
+    assert found.task.notes == ()
+
+
 def test_a_new_task_may_ask_at_once() -> None:
     found = read_call(
         reply(task(resultType="task", status="input_required", inputRequests={"a": form()}))

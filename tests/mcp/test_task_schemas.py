@@ -17,7 +17,10 @@ from tests.mcp.wire import TASK_ID, form, reply, task
 
 pytestmark = pytest.mark.conformance
 
-ANSWERS = {"a": {"action": "accept", "content": {"x": [1]}}, "b": {"action": "decline"}}
+ANSWERS = {
+    "a": {"action": "accept", "content": {"x": ["a"], "y": 1, "z": True, "t": ""}},
+    "b": {"action": "decline"},
+}
 REQUESTS = [
     ("GetTaskRequestV2Schema", requests.get_task(1, TASK_ID)),
     ("GetTaskRequestV2Schema", requests.get_task(2, "ключ \x00", traceparent="00-1-2-01")),

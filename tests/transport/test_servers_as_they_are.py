@@ -27,7 +27,7 @@ from tasks_monitor.session import Session, ToolList, new_request_id
 from tasks_monitor.transport import Endpoint, Transport
 from tests.simulator.process import SimulatorProcess
 
-TIMEOUT_S = 1.0
+SILENT = {"json-silent", "sse-silent", "never-answers"}
 READ = [
     "sse", "sse-crlf", "sse-cr", "sse-no-space", "sse-comments", "sse-many-lines", "sse-split",
     "sse-strangers", "sse-no-blank-line", "json-bom", "sse-bom", "json-charset", "json-capitals",
@@ -101,12 +101,12 @@ def simulator() -> Iterator[SimulatorProcess]:
         yield process
 
 
-def converse(url: str, *steps: Any) -> list[Any]:
+def converse(url: str, *steps: Any, timeout_s: float = 20.0) -> list[Any]:
     """The outcome of each step: a function from (session, the outcomes before) to a coroutine."""
 
     async def run() -> list[Any]:
         transport = Transport()
-        session = Session(transport, Endpoint("s", url, timeout_s=TIMEOUT_S, allow_private=True))
+        session = Session(transport, Endpoint("s", url, timeout_s=timeout_s, allow_private=True))
         outcomes: list[Any] = []
         try:
             for step in steps:
@@ -126,16 +126,19 @@ def poll(session: Session, before: list[Any]) -> Any:
     return session.get_task(new_request_id(), before[0].task.task_id)
 
 
-def called(simulator: SimulatorProcess, fault: str, **more: Any) -> Any:
-    return converse(simulator.url, call("misbehave", fault=fault, times=1, **more))[0]
+def _patience(fault: str) -> float:
+    """Seconds: nobody waits long for a server that says nothing."""
+    return 0.5 if fault in SILENT else 20.0
 
 
-def polled(simulator: SimulatorProcess, fault: str, **more: Any) -> Any:
-    return converse(
-        simulator.url,
-        call("misbehave_task", fault=fault, times=1, duration_ms=60_000, **more),
-        poll,
-    )[1]
+def called(simulator: SimulatorProcess, fault: str) -> Any:
+    step = call("misbehave", fault=fault, times=1)
+    return converse(simulator.url, step, timeout_s=_patience(fault))[0]
+
+
+def polled(simulator: SimulatorProcess, fault: str) -> Any:
+    start = call("misbehave_task", fault=fault, times=1, duration_ms=60_000)
+    return converse(simulator.url, start, poll, timeout_s=_patience(fault))[1]
 
 
 @pytest.mark.parametrize("fault", READ)
