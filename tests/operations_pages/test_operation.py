@@ -1,0 +1,258 @@
+"""One operation's page: the state in words, what each role sees, the live regions."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import time_machine
+from django.test import Client
+from django.utils.html import strip_tags
+
+from mcpdesk.accounts.models import Membership, Role
+from mcpdesk.audit.log import DESK, record
+from tasks_monitor.models import Answerers, Operation, Payload, Server
+from tasks_monitor.states import State
+from tests.factories import (
+    NOW,
+    ApprovalFactory,
+    DeliveryFactory,
+    InputRequestFactory,
+    MembershipFactory,
+    OperationFactory,
+)
+from tests.web.browsing import browser, htmx, signed_in
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _at_a_quarter_past() -> Any:
+    with time_machine.travel(NOW + timedelta(minutes=15), tick=False):
+        yield
+
+
+@pytest.fixture
+def client(operator: Membership) -> Client:
+    return signed_in(operator)
+
+
+def text_of(client: Client, operation: Operation, **extra: Any) -> str:
+    response = client.get(f"/operations/{operation.pk}/", **extra)
+    assert response.status_code == 200
+    return " ".join(response.content.decode().split())
+
+
+def headline(client: Client, operation: Operation) -> str:
+    """The state line without its markup."""
+    page = text_of(client, operation)
+    start = page.index('<div class="state-line"')
+    return strip_tags(page[start : page.index("</div>", start)])
+
+
+def test_waiting_names_who_is_to_answer_and_for_how_long(client: Client, server: Server) -> None:
+    operation = OperationFactory(server=server, started_by__name="Nina")
+    question = InputRequestFactory(operation=operation, opened_at=NOW + timedelta(minutes=3))
+    ApprovalFactory(input_request=question, audience="requester")
+    assert headline(client, operation).strip() == "Waiting for Nina, 12 min"
+
+
+def test_waiting_for_named_people_names_them(client: Client, server: Server) -> None:
+    question = InputRequestFactory(operation__server=server)
+    approval = ApprovalFactory(input_request=question, audience="people")
+    approval.people.add(MembershipFactory(user__name="Pia").user)
+    assert "Waiting for Pia" in headline(client, question.operation)
+
+
+def test_what_nobody_started_waits_for_the_teams_approvers(client: Client, server: Server) -> None:
+    operation = OperationFactory(server=server, started_by=None)
+    assert "Waiting for the team&#x27;s approvers" in headline(client, operation)
+
+
+def test_running_says_when_it_was_looked_at_and_when_next(client: Client, server: Server) -> None:
+    operation = OperationFactory(
+        server=server,
+        state=State.WORKING,
+        task_id="t-1",
+        last_polled_at=NOW + timedelta(minutes=15, seconds=-3),
+        due_at=NOW + timedelta(minutes=15, seconds=4),
+    )
+    line = headline(client, operation).strip()
+    assert line == "Running on build-server, last checked 3 s ago, next check in 4 s"
+
+
+@pytest.mark.parametrize("state", list(State))
+def test_every_state_has_words(client: Client, server: Server, state: State) -> None:
+    assert headline(client, OperationFactory(server=server, state=state)).strip()
+
+
+def test_the_two_deadlines_stand_apart(client: Client, server: Server) -> None:
+    operation = OperationFactory(
+        server=server,
+        task_id="t-1",
+        deadline_at=NOW + timedelta(hours=1),
+        expires_at=NOW + timedelta(hours=2),
+    )
+    page = text_of(client, operation)
+    ours, theirs = page.index("Our deadline"), page.index("The server's deadline")
+    assert "15:00:00 UTC" in page[ours:theirs]
+    assert "16:00:00 UTC" in page[theirs:]
+
+
+def test_a_task_kept_without_a_limit_says_so(client: Client, server: Server) -> None:
+    operation = OperationFactory(server=server, task_id="t-1")
+    assert "keeps the task without a limit" in text_of(client, operation)
+
+
+def test_the_servers_message_stands_in_a_frame_as_its_own(client: Client, server: Server) -> None:
+    operation = OperationFactory(server=server, state=State.WORKING, task_id="t-1")
+    Payload.objects.filter(pk=operation.pk).update(status_message="<i>almost</i> completed")
+    page = text_of(client, operation)
+    assert "build-server says</span>&lt;i&gt;almost&lt;/i&gt; completed" in page
+    assert "Running on build-server" in page
+
+
+SECRETS = ["secret-argument", "secret-result", "secret-message"]
+
+
+@pytest.fixture
+def carried(server: Server) -> Operation:
+    """Somebody else's operation with something in every payload."""
+    operation = OperationFactory(
+        server=server,
+        state=State.WORKING,
+        questions_to=Answerers.APPROVERS,
+        arguments={"key": "secret-argument"},
+    )
+    Payload.objects.filter(pk=operation.pk).update(
+        status_message="secret-message",
+        result={"content": [{"type": "text", "text": "secret-result"}]},
+    )
+    return operation
+
+
+@pytest.mark.parametrize("role", [Role.OPERATOR, Role.AUDITOR, Role.ADMIN])
+def test_operators_auditors_and_admins_see_payloads(
+    operator: Membership, carried: Operation, role: Role
+) -> None:
+    page = text_of(browser(role, operator.team), carried)
+    assert [secret for secret in SECRETS if secret in page] == SECRETS
+
+
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.APPROVER])
+@pytest.mark.parametrize("region", ["", "operation-state", "operation-facts", "operation-actions"])
+def test_others_see_that_it_runs_and_nothing_it_carries(
+    operator: Membership, carried: Operation, role: Role, region: str
+) -> None:
+    extra = {"headers": htmx(region)} if region else {}
+    client = browser(role, operator.team)
+    page = text_of(client, carried, **extra)
+    assert not [secret for secret in SECRETS if secret in page]
+    assert client.get(f"/operations/{carried.pk}/result.json").status_code == 404
+
+
+def test_an_approver_sees_what_a_question_to_them_is_about(
+    operator: Membership, carried: Operation
+) -> None:
+    ApprovalFactory(input_request=InputRequestFactory(operation=carried), audience="approvers")
+    assert "secret-argument" in text_of(browser(Role.APPROVER, operator.team), carried)
+
+
+def test_a_viewer_sees_their_own(operator: Membership, carried: Operation) -> None:
+    viewer = MembershipFactory(team=operator.team, role=Role.VIEWER)
+    Operation.objects.filter(pk=carried.pk).update(started_by=viewer.user)
+    assert "secret-argument" in text_of(signed_in(viewer), carried)
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_another_teams_operation_does_not_exist(server: Server, role: Role) -> None:
+    operation = OperationFactory(server=server)
+    foreign = signed_in(MembershipFactory(role=role))
+    base = f"/operations/{operation.pk}/"
+    assert foreign.get(base).status_code == 404
+    assert foreign.get(f"{base}result.json").status_code == 404
+    assert foreign.get(base, headers=htmx("operation-state")).status_code == 404
+
+
+def test_the_result_can_be_kept_as_it_came(client: Client, carried: Operation) -> None:
+    response = client.get(f"/operations/{carried.pk}/result.json")
+    assert response.json() == {"content": [{"type": "text", "text": "secret-result"}]}
+    assert "attachment" in response["Content-Disposition"]
+
+
+def test_an_error_of_the_server_is_shown_with_code_and_words(
+    client: Client, server: Server
+) -> None:
+    operation = OperationFactory(server=server, state=State.FAILED, finished_at=NOW)
+    error = {"code": -32603, "message": "<boom>", "data": {"hint": "disk full"}}
+    Payload.objects.filter(pk=operation.pk).update(error=error)
+    page = text_of(client, operation)
+    assert "answered with error -32603</span>&lt;boom&gt;" in page
+    assert "disk full" in page
+
+
+def test_open_questions_lead_to_the_inbox(client: Client, server: Server) -> None:
+    approval = ApprovalFactory(input_request__operation__server=server)
+    assert f'href="/inbox/{approval.pk}/"' in text_of(client, approval.operation)
+
+
+def test_an_answered_question_says_who_and_how_far_the_answer_is(
+    client: Client, server: Server
+) -> None:
+    question = InputRequestFactory(operation__server=server, state="answered")
+    DeliveryFactory(
+        input_request=question,
+        answered_by=MembershipFactory(user__name="Pia").user,
+        state="acknowledged",
+    )
+    assert "Pia said decline · acknowledged" in text_of(client, question.operation)
+
+
+def test_notes_on_the_server_are_sentences(client: Client, server: Server) -> None:
+    operation = OperationFactory(server=server)
+    Payload.objects.filter(pk=operation.pk).update(notes=["ttl_missing", "from_the_future"])
+    page = text_of(client, operation)
+    assert "did not say how long it keeps the task" in page
+    assert "from_the_future" in page
+
+
+def test_the_timeline_holds_every_event_newest_first(client: Client, server: Server) -> None:
+    operation = OperationFactory(server=server)
+    for number in (1, 2):
+        record(
+            "call.sent",
+            team_id=server.team_id,
+            actor=DESK,
+            now=NOW,
+            operation_id=operation.pk,
+            attempt=number,
+            request_id=number,
+            round=0,
+        )
+    page = text_of(client, operation)
+    assert page.index("Call 2 sent") < page.index("Call 1 sent")
+
+
+def test_long_arguments_are_folded_and_whole(client: Client, server: Server) -> None:
+    operation = OperationFactory(server=server, arguments={"text": "x" * 5000})
+    assert "x" * 5000 in text_of(client, operation)
+
+
+def test_the_page_costs_the_same_for_any_number_of_questions_and_events(
+    client: Client, server: Server, django_assert_max_num_queries: Any
+) -> None:
+    operation = OperationFactory(server=server)
+    for _ in range(10):
+        ApprovalFactory(input_request=InputRequestFactory(operation=operation))
+    with django_assert_max_num_queries(10):
+        client.get(f"/operations/{operation.pk}/")
+
+
+@pytest.mark.parametrize("region", ["operation-state", "operation-facts", "operation-actions"])
+def test_a_region_is_answered_alone_with_its_own_id(
+    client: Client, server: Server, region: str
+) -> None:
+    operation = OperationFactory(server=server, state=State.UNKNOWN)
+    page = text_of(client, operation, headers=htmx(region))
+    assert page.startswith(f'<div id="{region}"')
+    assert "<html" not in page
+    assert f'data-live="operation:{operation.pk}' in page

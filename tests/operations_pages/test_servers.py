@@ -1,0 +1,257 @@
+"""The servers' pages, and the tests of a connection against the real simulator."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import time_machine
+from django.test import Client
+from django.utils import timezone
+from django.utils.html import strip_tags
+
+from mcpdesk.accounts.models import Membership, Role
+from mcpdesk.audit.models import Event
+from tasks_monitor.models import Era, Server, Tool
+from tests.conftest import SimulatorProcess, free_port
+from tests.factories import NOW, MembershipFactory, OperationFactory, ServerFactory
+from tests.web.browsing import browser, htmx, signed_in
+
+pytestmark = pytest.mark.django_db
+
+SECRET = "s3cret-token"
+
+
+@pytest.fixture
+def client(operator: Membership) -> Client:
+    return browser(Role.ADMIN, operator.team)
+
+
+def page_of(client: Client, server: Server, query: str = "") -> str:
+    return " ".join(client.get(f"/servers/{server.pk}/{query}").content.decode().split())
+
+
+def filled(url: str, /, **changes: Any) -> dict[str, Any]:
+    data = {"name": "new-one", "url": url, "identity": "bot", "questions_to": "approvers"}
+    return {**data, "auth_kind": "none", "allow_private": "on", **changes}
+
+
+def edited(**changes: Any) -> dict[str, Any]:
+    data = filled("", max_in_flight=8, call_timeout_s=60, **changes)
+    return {key: value for key, value in data.items() if key != "url"}
+
+
+def test_adding_a_server_finds_out_what_is_there(
+    client: Client, simulator: SimulatorProcess
+) -> None:
+    response = client.post("/servers/new/", filled(simulator.url), follow=True)
+    server = Server.objects.get(name="new-one")
+    page = " ".join(response.content.decode().split())
+    assert (server.era, server.test_problem) == (Era.MODERN, "")
+    assert "Modern (2026-07-28 or later), version 2026-07-28" in page
+    assert "mcpdesk-simulator" in page
+    assert "deploy_project" in page
+    assert "The server claims: may write, may destroy" in page
+    kinds = set(Event.objects.values_list("kind", flat=True))
+    assert kinds == {"server.added", "server.tested"}
+
+
+def test_a_server_that_cannot_be_reached_is_kept_and_the_trouble_is_a_sentence(
+    client: Client,
+) -> None:
+    url = f"http://127.0.0.1:{free_port()}/mcp"
+    response = client.post("/servers/new/", filled(url), follow=True)
+    server = Server.objects.get(name="new-one")
+    assert server.test_problem
+    assert "The last test found a problem" in response.content.decode()
+
+
+def test_a_private_address_is_not_called_unless_it_is_allowed(
+    client: Client, simulator: SimulatorProcess
+) -> None:
+    data = filled(simulator.url)
+    del data["allow_private"]
+    client.post("/servers/new/", data)
+    server = Server.objects.get(name="new-one")
+    assert server.test_problem
+    assert not server.tools.exists()
+
+
+def test_testing_again_reads_the_tools_anew(
+    client: Client, operator: Membership, simulator: SimulatorProcess
+) -> None:
+    server = ServerFactory(team=operator.team, url=simulator.url, allow_private=True)
+    Tool.objects.create(server=server, name="gone", definition={})
+    client.post(f"/servers/{server.pk}/test/")
+    assert not server.tools.filter(name="gone").exists()
+    assert server.tools.filter(name="deploy_project").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"name": "Not A Slug"}, "A name has 1 to 40 small letters"),
+        ({"url": "ftp://host/mcp"}, "Give the whole address"),
+        ({"url": "https://user:pw@host/mcp"}, "Leave user name and password out"),
+        ({"auth_kind": "bearer"}, "Needed for this kind of sign-in."),
+        ({"token": SECRET}, "or leave this empty"),
+        ({"auth_kind": "headers", "headers": "no colon"}, "Write each line as"),
+        ({"auth_kind": "headers", "headers": "Host: x"}, "cannot be sent as a header"),
+    ],
+)
+def test_a_mistake_is_told_and_nothing_is_added(
+    client: Client, changes: dict[str, str], says: str
+) -> None:
+    response = client.post("/servers/new/", filled("https://host.example/mcp", **changes))
+    assert response.status_code == 422
+    assert says in response.content.decode()
+    assert 'value="bot"' in response.content.decode()
+    assert not Server.objects.exists()
+
+
+def test_a_secret_is_stored_encrypted_and_never_shown_again(
+    client: Client, operator: Membership
+) -> None:
+    server = ServerFactory(team=operator.team)
+    client.post(f"/servers/{server.pk}/edit/", edited(name="x", auth_kind="bearer", token=SECRET))
+    server.refresh_from_db()
+    assert server.credential == {"headers": [["Authorization", f"Bearer {SECRET}"]]}
+    for page in (page_of(client, server), client.get(f"/servers/{server.pk}/edit/").content):
+        assert SECRET not in str(page)
+    assert SECRET not in str(list(Event.objects.values_list("data", flat=True)))
+
+
+def test_an_empty_secret_keeps_the_stored_one_and_a_typed_one_replaces_it(
+    client: Client, operator: Membership
+) -> None:
+    stored = {"headers": [["Authorization", "Bearer old"]]}
+    server = ServerFactory(team=operator.team, auth_kind="bearer", credential=stored)
+    address = f"/servers/{server.pk}/edit/"
+    client.post(address, edited(name="renamed", auth_kind="bearer", token=""))
+    server.refresh_from_db()
+    assert (server.name, server.credential) == ("renamed", stored)
+    client.post(address, edited(name="renamed", auth_kind="headers", headers="X-Key: a: b\n\n"))
+    server.refresh_from_db()
+    assert server.credential == {"headers": [["X-Key", "a: b"]]}
+
+
+def test_the_address_of_a_server_cannot_be_changed(client: Client, operator: Membership) -> None:
+    server = ServerFactory(team=operator.team)
+    client.post(f"/servers/{server.pk}/edit/", {**edited(), "url": "https://evil.example/mcp"})
+    server.refresh_from_db()
+    assert server.url == "https://deploy.internal.example/mcp"
+
+
+def test_pausing_and_resuming(client: Client, operator: Membership) -> None:
+    stored = {"headers": [["Authorization", "Bearer old"]]}
+    server = ServerFactory(team=operator.team, auth_kind="bearer", credential=stored)
+    client.post(f"/servers/{server.pk}/pause/", {"paused": "yes"})
+    server.refresh_from_db()
+    assert (server.paused, server.credential) == (True, stored)
+    assert "Paused: nothing is sent" in page_of(client, server)
+    client.post(f"/servers/{server.pk}/pause/", {"paused": "no"})
+    server.refresh_from_db()
+    assert not server.paused
+
+
+def test_a_tool_that_is_left_out_says_why(client: Client, server: Server) -> None:
+    Tool.objects.create(server=server, name="bad", definition={}, problem="x-mcp-header is odd.")
+    page = page_of(client, server)
+    assert "Left out: x-mcp-header is odd." in page
+
+
+def test_tools_are_found_by_name_title_and_description(client: Client, server: Server) -> None:
+    for name, title, description in (
+        ("a", "Alpha", ""),
+        ("b", "", "makes ALPHAbets"),
+        ("c", "", ""),
+    ):
+        definition = {"name": name, "title": title, "description": description}
+        Tool.objects.create(server=server, name=name, definition=definition)
+    tools = client.get(f"/servers/{server.pk}/?q=alpha").context["tools"]
+    assert [tool.name for tool in tools] == ["a", "b"]
+
+
+@pytest.mark.parametrize("definition", [[], "x", {"annotations": 1, "title": 2}, {}])
+def test_a_definition_of_any_shape_can_be_shown(
+    client: Client, server: Server, definition: Any
+) -> None:
+    Tool.objects.create(server=server, name="odd", definition=definition)
+    assert "odd" in page_of(client, server)
+
+
+@pytest.mark.parametrize(
+    ("columns", "says"),
+    [
+        ({"era": Era.UNTESTED}, "Not tested yet"),
+        ({"tested_at": NOW}, "Answered the test"),
+        ({"last_ok_at": NOW}, "Reachable, last answer 1 min ago"),
+        ({"unreachable_since": NOW}, "Unreachable since"),
+        ({"era": Era.LEGACY}, "Speaks only the older protocol"),
+        (
+            {"not_before": NOW + timedelta(hours=1), "not_before_reason": "throttled"},
+            "Slow down asked until",
+        ),
+        (
+            {"not_before": NOW + timedelta(hours=1), "not_before_reason": "authorization"},
+            "Refused our credential",
+        ),
+        ({"clock_skew_ms": 120_000}, "differs from ours by 120,000 ms"),
+    ],
+)
+def test_health_is_said_in_words(
+    client: Client, operator: Membership, columns: dict[str, Any], says: str
+) -> None:
+    server = ServerFactory(team=operator.team, **columns)
+    with time_machine.travel(NOW + timedelta(minutes=1), tick=False):
+        page = page_of(client, server)
+    assert says in strip_tags(page)
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_everybody_sees_servers_and_only_admins_change_them(
+    operator: Membership, server: Server, role: Role
+) -> None:
+    client = browser(role, operator.team)
+    page = client.get("/servers/").content.decode()
+    assert "build-server" in page
+    assert ("Add a server" in page) is (role is Role.ADMIN)
+    assert ("Test connection" in page_of(client, server)) is (role is Role.ADMIN)
+    if role is Role.ADMIN:
+        return
+    for path in ("new/", f"{server.pk}/edit/", f"{server.pk}/test/", f"{server.pk}/pause/"):
+        assert client.post(f"/servers/{path}", edited(paused="yes")).status_code == 403
+    assert not Event.objects.exists()
+
+
+def test_another_teams_server_does_not_exist(server: Server) -> None:
+    foreign = signed_in(MembershipFactory(role=Role.ADMIN))
+    assert "build-server" not in foreign.get("/servers/").content.decode()
+    assert foreign.get(f"/servers/{server.pk}/").status_code == 404
+    assert foreign.get(f"/servers/{server.pk}/edit/").status_code == 404
+    for verb in ("edit", "test", "pause"):
+        assert foreign.post(f"/servers/{server.pk}/{verb}/", edited()).status_code == 404
+
+
+def test_the_list_counts_tools_that_can_be_called_and_open_operations(
+    client: Client, server: Server
+) -> None:
+    for name, problem in (("a", ""), ("b", ""), ("c", "odd")):
+        Tool.objects.create(server=server, name=name, definition={}, problem=problem)
+    OperationFactory.create_batch(3, server=server)
+    OperationFactory(server=server, state="completed", finished_at=timezone.now())
+    assert "2 tools · 3 open operations" in client.get("/servers/").content.decode()
+
+
+@pytest.mark.parametrize("number", [1, 12])
+def test_the_list_costs_the_same_for_any_number_of_servers(
+    client: Client, operator: Membership, number: int, django_assert_num_queries: Any
+) -> None:
+    ServerFactory.create_batch(number, team=operator.team)
+    with django_assert_num_queries(5):
+        client.get("/servers/")
+
+
+def test_a_live_region_is_answered_alone(client: Client, server: Server) -> None:
+    for path, region in (("", "server-list"), (f"{server.pk}/", "server-live")):
+        text = client.get(f"/servers/{path}", headers=htmx(region)).content.decode().strip()
+        assert text.startswith(f'<div id="{region}"')
