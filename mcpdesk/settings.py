@@ -118,11 +118,10 @@ if DATABASES["default"]["ENGINE"] != "django.db.backends.postgresql":
         "claims, leases and the log stand on it."
     )
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
-# the address's own options (a socket's folder, sslmode), without our pool
-_CONNECTION_OPTIONS = dict(DATABASES["default"].get("OPTIONS", {}))
-DATABASES["default"]["OPTIONS"] = {
-    **_CONNECTION_OPTIONS,
-    "pool": {"min_size": 1, "max_size": env.int("MCPDESK_DB_POOL", default=16), "timeout": 15},
+DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {
+    "min_size": 1,
+    "max_size": env.int("MCPDESK_DB_POOL", default=16),
+    "timeout": 15,
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -156,25 +155,11 @@ CHANNEL_LAYERS = {
         {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": {"hosts": [REDIS_URL]}}
         if REDIS_URL
         else {
-            "BACKEND": "channels_postgres.core.PostgresChannelLayer",
-            # the layer makes its own connections and knows nothing of Django's pool
-            "CONFIG": {
-                **DATABASES["default"],
-                "TIME_ZONE": None,
-                "CONN_MAX_AGE": 0,
-                "AUTOCOMMIT": True,
-                "OPTIONS": _CONNECTION_OPTIONS,
-            },
+            "BACKEND": "mcpdesk.web.notify_layer.NotifyChannelLayer",
+            "CONFIG": {"database": DATABASES["default"]},
         }
     )
 }
-if not REDIS_URL:
-    INSTALLED_APPS.insert(INSTALLED_APPS.index("channels") + 1, "channels_postgres")
-    DATABASES["channels_postgres"] = {
-        **DATABASES["default"],
-        "OPTIONS": _CONNECTION_OPTIONS,
-        "TEST": {"MIRROR": "default"},
-    }
 
 # --- the engine -----------------------------------------------------------------------------------
 ENGINE = {
@@ -245,7 +230,8 @@ SECURE_HSTS_SECONDS = 31_536_000 if BEHIND_TLS else 0
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
-DATA_UPLOAD_MAX_NUMBER_FIELDS = 2_000
+# the largest form that is rendered has 1,000 fields, some of them lists of choices
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 12_000
 
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -280,8 +266,6 @@ LOGGING = {
         "celery.app.trace": {"level": "WARNING"},
         "celery.worker.strategy": {"level": "WARNING"},
         "django_structlog": {"level": "WARNING"},
-        # it warns about every group that nobody listens to
-        "channels_postgres": {"level": "ERROR"},
         "kombu.connection": {"level": "ERROR"},
     },
 }

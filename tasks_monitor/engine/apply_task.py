@@ -7,6 +7,7 @@ from typing import Any
 from mcpdesk.mcp import pacing
 from mcpdesk.mcp.tasks import Task, TaskStatus
 from tasks_monitor.engine.questions import settle_all_deliveries, sync_task
+from tasks_monitor.engine.results import keep_result
 from tasks_monitor.engine.rows import move, note
 from tasks_monitor.models import (
     DeliveryState,
@@ -129,7 +130,9 @@ def _end(operation: Operation, task: Task, now: datetime) -> None:
     assert task.status is not None
     after, reason = _ENDINGS[task.status]
     settle_all_deliveries(operation, now)
-    Payload.objects.filter(pk=operation.pk).update(result=task.result, error=task.error)
+    if task.result is not None:
+        keep_result(operation, task.result, task.notes)
+    Payload.objects.filter(pk=operation.pk).update(error=task.error)
     is_error = after == State.COMPLETED and (task.result or {}).get("isError") is True
     if is_error:
         reason = "The task completed; the tool reported an error"

@@ -6,7 +6,7 @@ A lease is also the right to one request in flight: a server never has more live
 
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -22,21 +22,36 @@ Clock = Callable[[], datetime]
 
 
 @dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """What the engine needs of a server's row, as it was when the claim was taken."""
+
+    server_id: int
+    url: str
+    sealed_credential: bytes | None = field(repr=False)
+    allow_private: bool
+    call_timeout_s: int
+    # something is written down that an answer would clear
+    troubled: bool
+    last_ok_at: datetime | None
+    clock_skew_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class Claim:
     """One operation that this worker may work on until `leased_until` (UTC)."""
 
     operation_id: UUID
-    server_id: int
     state: str
     attention: bool
     lease_token: UUID
     leased_until: datetime
-    sealed_task_id: bytes | None
-    snapshot_digest: bytes | None
+    due_at: datetime
     poll_interval_ms: int | None
     unchanged_polls: int
     expires_at: datetime | None
-    due_at: datetime
+    snapshot_digest: bytes | None
+    sealed_task_id: bytes | None = field(repr=False)
+    server: ServerFacts
 
     @property
     def has_task(self) -> bool:
@@ -65,7 +80,9 @@ FOR UPDATE OF s SKIP LOCKED
 
 _TAKE_OPERATIONS: Final = """
 WITH picked AS (
-    SELECT o.id, s.call_timeout_s
+    SELECT o.id, s.id AS server_id, s.url, s.credential, s.allow_private, s.call_timeout_s,
+        (s.unreachable_since IS NOT NULL OR s.failures > 0) AS troubled,
+        s.last_ok_at, s.clock_skew_ms
     FROM tasks_monitor_server s
     CROSS JOIN LATERAL (
         SELECT o.id FROM tasks_monitor_operation o
@@ -86,9 +103,10 @@ SET lease_token = %(token)s,
         WHEN o.state = %(ready)s THEN picked.call_timeout_s ELSE %(poll_timeout)s END)
 FROM picked
 WHERE o.id = picked.id
-RETURNING o.id, o.server_id, o.state, o.attention, o.lease_token, o.leased_until,
-    o.task_id, o.snapshot_digest, o.poll_interval_ms, o.unchanged_polls, o.expires_at,
-    o.due_at
+RETURNING o.id, o.state, o.attention, o.lease_token, o.leased_until, o.due_at,
+    o.poll_interval_ms, o.unchanged_polls, o.expires_at, o.snapshot_digest, o.task_id,
+    picked.server_id, picked.url, picked.credential, picked.allow_private, picked.call_timeout_s,
+    picked.troubled, picked.last_ok_at, picked.clock_skew_ms
 """
 
 
@@ -118,8 +136,9 @@ def _parameters(now: datetime, limit: int) -> dict[str, Any]:
 
 
 def _as_claim(row: tuple[Any, ...]) -> Claim:
-    head, sealed, digest, tail = row[:6], row[6], row[7], row[8:]
-    return Claim(*head, _bytes(sealed), _bytes(digest), *tail)
+    digest, task_id = _bytes(row[9]), _bytes(row[10])
+    server_id, url, credential, *facts = row[11:]
+    return Claim(*row[:9], digest, task_id, ServerFacts(server_id, url, _bytes(credential), *facts))
 
 
 def _bytes(value: Any) -> bytes | None:

@@ -19,8 +19,8 @@ from django.db import transaction
 from mcpdesk.mcp import pacing
 from mcpdesk.mcp.outcomes import NoAnswer
 from mcpdesk.mcp.tasks import Task
-from tasks_monitor.engine.claim import claim
-from tasks_monitor.engine.endpoints import address
+from tasks_monitor.engine.claim import ServerFacts, claim
+from tasks_monitor.engine.endpoints import endpoint_for
 from tasks_monitor.engine.health import note_exchanges
 from tasks_monitor.engine.network import Network, Result
 from tasks_monitor.engine.prepare import prepare
@@ -66,7 +66,7 @@ def _drain(network: Network, clock: Callable[[], datetime], until: datetime) -> 
         in_flight += started
         if not in_flight:
             return
-        results = network.collect(WAIT_S)
+        results = network.collect(WAIT_S, in_flight)
         in_flight -= len(results)
         settle(results, clock())
 
@@ -75,17 +75,17 @@ def _begin(network: Network, now: datetime, limit: int) -> int:
     """Claim what is due and start the exchanges; how many were started."""
     works = prepare(claim(now, limit), now)
     if works:
-        network.submit(address(works))
+        network.submit([(work, endpoint_for(work)) for work in works])
     return len(works)
 
 
 def settle(results: list[Result], now: datetime) -> None:
     """Write down what came back. A result that cannot be applied never takes others with it."""
     unchanged: list[tuple[Poll, datetime]] = []
-    exchanges: dict[int, list[Exchange]] = defaultdict(list)
+    exchanges: dict[ServerFacts, list[Exchange]] = defaultdict(list)
     for result in results:
         done = _as_done(result, now)
-        exchanges[done.work.claim.server_id].append(done.step.exchange)
+        exchanges[done.work.claim.server].append(done.step.exchange)
         work, outcome = done.work, done.step.outcome
         if isinstance(work, Poll) and changes_nothing(work, outcome, now):
             unchanged.append((work, _next_poll(work, outcome, now)))
@@ -93,8 +93,8 @@ def settle(results: list[Result], now: datetime) -> None:
             _settle_one(done, now)
     if unchanged:
         settle_unchanged(unchanged, now)
-    for server_id, seen in exchanges.items():
-        note_exchanges(server_id, seen, now)
+    for server, seen in exchanges.items():
+        note_exchanges(server, seen, now)
 
 
 def _next_poll(work: Poll, task: Task, now: datetime) -> datetime:

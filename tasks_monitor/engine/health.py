@@ -4,11 +4,12 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import Q
 
 from mcpdesk.audit.log import DESK, record
 from mcpdesk.mcp import pacing
 from mcpdesk.mcp.replies import ReplyProblem, Unreadable
+from tasks_monitor.engine.claim import ServerFacts
 from tasks_monitor.models import Server
 from tasks_monitor.transport import Exchange, FailureKind
 
@@ -18,16 +19,24 @@ _UNREACHABLE: Final = frozenset(
 )
 BACKOFF_LAST_S = 60.0
 AUTHORIZATION_PAUSE_S = 60.0
+OK_NOTED_EVERY = timedelta(seconds=5)
+SKEW_STEP_MS = 5_000
 
 
-def note_exchanges(server_id: int, exchanges: list[Exchange], now: datetime) -> None:
-    """Take in what a batch of exchanges with one server says of the server itself."""
+def note_exchanges(server: ServerFacts, exchanges: list[Exchange], now: datetime) -> None:
+    """Take in what a batch of exchanges with one server says of the server itself.
+
+    On the usual path (it answers, and did before) nothing is read and nothing is written.
+    """
     if any(e.reply is not None for e in exchanges):
-        _reached(server_id, now)
+        if server.troubled or server.last_ok_at is None or server.last_ok_at < now - OK_NOTED_EVERY:
+            _reached(server.server_id, now)
     elif any(e.failure and e.failure.kind in _UNREACHABLE for e in exchanges):
-        _unreachable(server_id, next(e for e in exchanges if e.failure), now)
+        failed = next(e for e in exchanges if e.failure and e.failure.kind in _UNREACHABLE)
+        _unreachable(server.server_id, failed, now)
     for exchange in exchanges:
-        _note_reply(server_id, exchange, now)
+        _note_reply(server.server_id, exchange, now)
+    _note_clock(server, exchanges[-1])
 
 
 def _note_reply(server_id: int, exchange: Exchange, now: datetime) -> None:
@@ -38,38 +47,26 @@ def _note_reply(server_id: int, exchange: Exchange, now: datetime) -> None:
         if reply.reason == ReplyProblem.AUTHORIZATION and reply.http_status == 401:
             _hold(server_id, AUTHORIZATION_PAUSE_S, "authorization", now)
         Server.objects.filter(pk=server_id).update(last_problem=reply.sentence[:500])
-    if exchange.server_date is not None:
-        _note_clock(server_id, exchange.server_date, exchange.received_at)
 
 
+@transaction.atomic
 def _reached(server_id: int, now: datetime) -> None:
-    """Cheap on the usual path: nothing is written while all is well."""
-    troubled = Q(unreachable_since__isnull=False) | Q(failures__gt=0)
-    quiet = Q(last_ok_at__isnull=True) | Q(last_ok_at__lt=now - timedelta(seconds=5))
-    with transaction.atomic():
-        server = (
-            Server.objects.select_for_update(skip_locked=True)
-            .filter(troubled | quiet, pk=server_id)
-            .first()
-        )
-        if server is None:
-            return
-        came_back = server.unreachable_since is not None
-        server.unreachable_since, server.failures, server.last_ok_at = None, 0, now
-        if came_back:
-            server.last_problem = ""
-            _clear_hold(server, "unreachable")
-            _record(server, "server.reachable", now)
-        server.save(
-            update_fields=[
-                "unreachable_since",
-                "failures",
-                "last_ok_at",
-                "last_problem",
-                "not_before",
-                "not_before_reason",
-            ]
-        )
+    server = Server.objects.select_for_update().get(pk=server_id)
+    if server.unreachable_since is not None:
+        server.last_problem = ""
+        _clear_hold(server, "unreachable")
+        _record(server, "server.reachable", now)
+    server.unreachable_since, server.failures, server.last_ok_at = None, 0, now
+    server.save(
+        update_fields=[
+            "unreachable_since",
+            "failures",
+            "last_ok_at",
+            "last_problem",
+            "not_before",
+            "not_before_reason",
+        ]
+    )
 
 
 def _clear_hold(server: Server, reason: str) -> None:
@@ -101,18 +98,19 @@ def _hold(server_id: int, seconds: float, reason: str, now: datetime) -> None:
     until = now + timedelta(seconds=seconds)
     longer = Q(not_before__isnull=True) | Q(not_before__lt=until)
     held = Server.objects.filter(longer, pk=server_id)
-    if held.update(not_before=until, not_before_reason=reason, failures=F("failures")):
+    if held.update(not_before=until, not_before_reason=reason):
         server = Server.objects.get(pk=server_id)
         _record(server, "server.throttled", now, seconds=round(seconds))
 
 
-def _note_clock(server_id: int, server_date: datetime, received_at: datetime) -> None:
+def _note_clock(server: ServerFacts, exchange: Exchange) -> None:
     """Keep a skew that is worth showing; an HTTP date has whole seconds only."""
-    skew = pacing.clock_skew_ms(server_date, received_at)
+    if exchange.server_date is None:
+        return
+    skew = pacing.clock_skew_ms(exchange.server_date, exchange.received_at)
     shown = skew if abs(skew) > pacing.SKEW_SHOWN_MS else 0
-    Server.objects.filter(pk=server_id).exclude(
-        clock_skew_ms__range=(shown - 5_000, shown + 5_000)
-    ).update(clock_skew_ms=shown)
+    if abs(shown - server.clock_skew_ms) > SKEW_STEP_MS:
+        Server.objects.filter(pk=server.server_id).update(clock_skew_ms=shown)
 
 
 def _record(server: Server, kind: str, now: datetime, **data: Any) -> None:

@@ -16,6 +16,8 @@ from tasks_monitor.transport import Endpoint, Transport
 
 Result = Done | Broke
 
+MOMENT_S = 0.004
+
 
 class Network:
     """Makes exchanges side by side in a thread of its own."""
@@ -34,17 +36,22 @@ class Network:
         """Start these exchanges; each puts one result into the queue, whatever happens."""
         self._loop.call_soon_threadsafe(self._start, list(works))
 
-    def collect(self, wait_s: float) -> list[Result]:
-        """All results there are; waits up to `wait_s` seconds for the first one."""
+    def collect(self, wait_s: float, expected: int) -> list[Result]:
+        """The results there are: waits up to `wait_s` seconds for the first one, and a moment more
+        for others, up to `expected`, since what is applied together costs less.
+        """
         results: list[Result] = []
+        wait = wait_s
         try:
-            first = self._results.get(timeout=wait_s)
-            while True:
-                if first is not None:
-                    results.append(first)
-                first = self._results.get_nowait()
+            while len(results) < expected:
+                result = self._results.get(timeout=wait)
+                if result is None:
+                    break
+                results.append(result)
+                wait = MOMENT_S
         except queue.Empty:
-            return results
+            pass
+        return results
 
     def nudge(self) -> None:
         """Let a waiting collect() return, so that new work is claimed."""

@@ -16,9 +16,11 @@ from mcpdesk.mcp.outcomes import (
     TaskCreated,
 )
 from mcpdesk.mcp.replies import ReplyProblem, Unreadable
+from mcpdesk.mcp.tasks import Task, TaskStatus
 from tasks_monitor.engine.apply_task import apply_task, keep_handle, schedule
 from tasks_monitor.engine.cancel import cancel_here
 from tasks_monitor.engine.questions import sync_round
+from tasks_monitor.engine.results import keep_result
 from tasks_monitor.engine.rows import lock, move, note
 from tasks_monitor.models import (
     Attempt,
@@ -156,10 +158,7 @@ def _answers_arrived(operation: Operation, attempt: Attempt, now: datetime) -> N
 
 
 def _finished(operation: Operation, outcome: Finished, now: datetime) -> None:
-    operation.payload.result = outcome.result
-    operation.payload.request_state = None
-    operation.payload.notes = [str(note) for note in outcome.notes] or None
-    operation.payload.save()
+    keep_result(operation, outcome.result, outcome.notes)
     reason = "The tool reported an error" if outcome.is_error else "The tool returned its result"
     move(operation, State.COMPLETED, now=now, reason=reason, is_error=outcome.is_error)
 
@@ -230,9 +229,24 @@ def _task_created(
         task=operation.task_label,
         status=str(task.status) if task.status else "unknown",
     )
-    if not task.is_terminal:
-        move(operation, State.WORKING, now=now, reason="The server made a task of it")
-    apply_task(operation, task, now, step.exchange.server_date)
+    if _is_whole(task):
+        apply_task(operation, task, now, step.exchange.server_date)
+        return
+    # what a handle may leave out (result, error, questions) is asked for at once
+    operation.poll_not_before = now
+    operation.save()
+    move(operation, State.WORKING, now=now, reason="The server made a task of it")
+    schedule(operation, now)
+
+
+def _is_whole(task: Task) -> bool:
+    """Whether the handle says all that `tasks/get` would: a CreateTaskResult need not."""
+    needs = {
+        TaskStatus.COMPLETED: task.result,
+        TaskStatus.FAILED: task.error,
+        TaskStatus.INPUT_REQUIRED: task.input_requests,
+    }
+    return task.status not in needs or bool(needs[task.status])
 
 
 def _invalid(operation: Operation, outcome: InvalidResult, now: datetime) -> None:
