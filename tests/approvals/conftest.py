@@ -25,9 +25,10 @@ Join = Callable[..., Member]
 
 
 @pytest.fixture(autouse=True)
-def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No broker and no channel layer: what is rung and announced has tests of its own."""
-    monkeypatch.setattr("mcpdesk.audit.announce.post", lambda *_: None)
+def quiet(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No broker, and a channel layer only for browsers: ringing has tests of its own."""
+    if request.node.get_closest_marker("browser") is None:
+        monkeypatch.setattr("mcpdesk.audit.announce.post", lambda *_: None)
     monkeypatch.setattr("tasks_monitor.engine.doorbell.ring", lambda *_: None)
     monkeypatch.setattr("approvals.tasks.take_in.delay", lambda *_: None)
 

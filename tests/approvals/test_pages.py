@@ -571,3 +571,14 @@ def test_pages_cost_the_same_however_much_waits(ask: Ask, approver: Member) -> N
     for _ in range(6):
         ask()
     assert [_queries(browser, path) for path in paths] == before
+
+
+@pytest.mark.parametrize("headers", [{}, HTMX])
+def test_what_just_happened_is_said_once(
+    ask: Ask, approver: Member, headers: dict[str, str]
+) -> None:
+    approval, browser = ask(), _browser(approver)
+    token = binding.bind(approval, user_id=approver.user_id, now=timezone.now())
+    posted = {"choice": "accept", "binding": token}
+    page = browser.post(_url("inbox_decide", approval), posted, follow=True, **headers)
+    assert _text(page).count("You accepted") == 1
