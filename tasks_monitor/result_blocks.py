@@ -66,7 +66,8 @@ def _beside(result: dict[str, Any]) -> Iterator[Block]:
 def _block(part: Any) -> Block:
     if not isinstance(part, dict):
         return _json(part, note="A content block that is not an object.")
-    reader = _READERS.get(part.get("type") if isinstance(part.get("type"), str) else "")
+    kind = part.get("type")
+    reader = _READERS.get(kind) if isinstance(kind, str) else None
     shown = reader(part) if reader else None
     return shown or _json(part, note="A kind of content this desk does not know.")
 

@@ -118,7 +118,7 @@ def status_message_for(member: Member, operation: Operation) -> str:
     if not may_see_payload(member, operation):
         return ""
     messages = Payload.objects.filter(operation=operation).values_list("status_message", flat=True)
-    return messages.first() or ""
+    return str(messages.first() or "")
 
 
 def questions(operation: Operation) -> list[InputRequest]:

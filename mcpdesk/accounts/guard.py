@@ -31,6 +31,7 @@ class MemberRequest(HttpRequest):
 
 P = ParamSpec("P")
 View = Callable[Concatenate[MemberRequest, P], HttpResponseBase]
+GuardedView = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
 #: What each permission is called in the sentence of a refusal.
 _DOING = {
@@ -45,12 +46,12 @@ _DOING = {
 
 def member_required(
     permission: Permission | None = None,
-) -> Callable[[View[P]], Callable[Concatenate[HttpRequest, P], HttpResponseBase]]:
+) -> Callable[[View[P]], GuardedView[P]]:
     """Let a view run only for a member of a team, with `permission` where one is named."""
 
-    def decorate(view: View[P]) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
+    def decorate(view: View[P]) -> GuardedView[P]:
         @wraps(view)
-        def guarded(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             refusal = _refusal(request)
             if refusal is not None:
                 return refusal

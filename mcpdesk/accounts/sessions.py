@@ -38,7 +38,7 @@ def standing(session_key: str | None, now: datetime) -> Member | Fallen:
     if row is None:
         return Fallen.SIGNED_OUT
     data = row.get_decoded()
-    user = User.objects.filter(pk=data.get(SESSION_KEY), is_active=True).first()
+    user = User.objects.filter(pk=data.get(SESSION_KEY) or 0, is_active=True).first()
     if user is None or not _same_password(user, data):
         return Fallen.SIGNED_OUT
     return chosen(memberships_of(user), data) or Fallen.NO_TEAM

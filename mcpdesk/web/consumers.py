@@ -90,4 +90,5 @@ class StatusConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]
     async def _read(self) -> Member | Fallen:
         self.checked_at = datetime.now(UTC)
         key = self.scope["session"].session_key
-        return await database_sync_to_async(standing)(key, self.checked_at)
+        found: Member | Fallen = await database_sync_to_async(standing)(key, self.checked_at)
+        return found

@@ -58,7 +58,7 @@ class NotifyChannelLayer(BaseChannelLayer):  # type: ignore[misc]
     def here(self) -> _Loop:
         return self.loops.setdefault(asyncio.get_running_loop(), _Loop())
 
-    # --- the specification's methods -------------------------------------------------------------
+    # --- the specification's methods ------------------------------------------------------------
 
     async def new_channel(self, prefix: str = "specific") -> str:
         return f"{prefix}.{uuid.uuid4().hex}"
@@ -102,7 +102,7 @@ class NotifyChannelLayer(BaseChannelLayer):  # type: ignore[misc]
             await here.connection.close()
         del self.loops[asyncio.get_running_loop()]
 
-    # --- sending -----------------------------------------------------------------------------------
+    # --- sending ------------------------------------------------------------------------------
 
     async def _notify(self, envelope: dict[str, Any]) -> None:
         payload = json.dumps(envelope, separators=(",", ":"))
@@ -126,7 +126,7 @@ class NotifyChannelLayer(BaseChannelLayer):  # type: ignore[misc]
             self.conninfo, autocommit=True, application_name="mcpdesk live"
         )
 
-    # --- listening -----------------------------------------------------------------------------------
+    # --- listening ----------------------------------------------------------------------------
 
     async def _listen(self, here: _Loop) -> None:
         if here.listener is None:
