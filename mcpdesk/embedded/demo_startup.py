@@ -1,17 +1,15 @@
 """`./desk demo`: a start with a scripted MCP server, a team and sign-ins to try."""
 
+import sys
 from functools import partial
 from urllib.parse import urlsplit
-
-from django.conf import settings
 
 from mcpdesk.embedded import processes
 from mcpdesk.embedded.console import say, step
 from mcpdesk.embedded.errors import StartError
 from mcpdesk.embedded.postgres import Postgres
-from mcpdesk.embedded.startup import DEMO_MARK, Startup
+from mcpdesk.embedded.startup import DEMO_MARK, Startup, brings_database, main
 from mcpdesk.embedded.supervisor import Supervisor
-from mcpdesk.web import demo
 
 
 class DemoStartup(Startup):
@@ -22,7 +20,7 @@ class DemoStartup(Startup):
     def check_data(self) -> None:
         """Refuse real data, and mark new data as the demo's. Raises StartError."""
         processes.simulator_bind().require_free()
-        if not settings.EMBEDDED:
+        if not brings_database():
             raise StartError("The demo brings a database of its own: unset DATABASE_URL.")
         mark = self.data / DEMO_MARK
         if Postgres(self.data).exists and not mark.exists():
@@ -30,21 +28,31 @@ class DemoStartup(Startup):
                 f"{self.data} holds a real desk, and the demo would add sign-ins with public "
                 "passwords. Name another data folder with MCPDESK_DATA."
             )
-        mark.write_text("This data folder holds the demo: its passwords are public.\n")
+        mark.touch()
 
-    def fill(self, supervisor: Supervisor) -> None:
-        """Start the MCP server, then make what is missing of the demo. Raises StartError."""
+    def start_more(self, supervisor: Supervisor) -> None:
+        """Start the MCP server. Raises StartError."""
         address = processes.simulator_bind()
         with step("Starting the demo's MCP server"):
             child = self.run_command(supervisor, processes.simulator(address, self.data))
             place = urlsplit(address.url).netloc
             ready = partial(processes.answers, f"{address.url}/healthz", place)
             supervisor.wait_until(child, ready)
+
+    def fill(self) -> None:
+        """Make what is missing of the demo, and write down whom to sign in as."""
+        from mcpdesk.web import demo
+
         with step("Filling the demo"):
-            demo.seed(f"{address.url}/mcp")
+            demo.seed(f"{processes.simulator_bind().url}/mcp")
+        lines = [f"  {role:<10} {email:<24} {secret}" for role, email, secret in demo.SIGN_INS]
+        (self.data / DEMO_MARK).write_text("\n".join(lines))
 
     def greet(self) -> None:
         """Say how to go on, and whom to sign in as."""
         super().greet()
-        for role, email, password in demo.SIGN_INS:
-            say(f"  {role:<10} {email:<24} {password}")
+        say((self.data / DEMO_MARK).read_text())
+
+
+if __name__ == "__main__":
+    sys.exit(main(DemoStartup))

@@ -6,6 +6,7 @@ import sys
 
 from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.setup import create_first_admin, needs_first_admin
+from mcpdesk.embedded.console import say
 from mcpdesk.embedded.errors import StartError
 
 EMAIL = "MCPDESK_ADMIN_EMAIL"
@@ -14,13 +15,13 @@ NAME = "MCPDESK_ADMIN_NAME"
 TEAM = "MCPDESK_TEAM"
 
 
-def ensure_first_admin() -> str | None:
-    """Create the first admin where nobody can sign in yet; returns the new email address.
+def ensure_first_admin() -> None:
+    """Create the first admin where nobody can sign in yet, and say so.
 
     Raises StartError where nothing says who that is, or the answer is not acceptable.
     """
     if not needs_first_admin():
-        return None
+        return
     email, password = _from_environment() or _from_terminal()
     try:
         user = create_first_admin(
@@ -28,7 +29,7 @@ def ensure_first_admin() -> str | None:
         )
     except Refused as refusal:
         raise StartError(f"The first admin was not created: {refusal}") from refusal
-    return str(user.email)
+    say(f"Created the first admin: {user.email}")
 
 
 def _from_environment() -> tuple[str, str] | None:

@@ -59,6 +59,11 @@ def local_url() -> str:
     return f"http://{host}:{port}"
 
 
+def public_url() -> str:
+    """The address people use: MCPDESK_URL, without a slash at its end."""
+    return (os.environ.get("MCPDESK_URL") or local_url()).rstrip("/")
+
+
 def postgres_dir(data: Path) -> Path:
     """The folder of the embedded PostgreSQL's own files (its "data directory")."""
     return data / "postgres"

@@ -1,10 +1,8 @@
 """The demo's passwords are public: its data and a real desk's never mix unnoticed."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from django.test import override_settings
 
 from mcpdesk.embedded.demo_startup import DemoStartup
 from mcpdesk.embedded.errors import StartError
@@ -13,10 +11,9 @@ from tests.conftest import free_port
 
 
 @pytest.fixture(autouse=True)
-def embedded(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def embedded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MCPDESK_SIMULATOR_BIND", f"127.0.0.1:{free_port()}")
-    with override_settings(EMBEDDED=True):
-        yield
+    monkeypatch.delenv("DATABASE_URL", raising=False)
 
 
 def _database(data: Path) -> None:
@@ -44,6 +41,9 @@ def test_a_real_desk_on_a_demos_data_is_warned_of(
     assert "passwords are public" in capsys.readouterr().out
 
 
-def test_a_demo_does_not_go_into_a_database_of_somebodys_own(tmp_path: Path) -> None:
-    with override_settings(EMBEDDED=False), pytest.raises(StartError, match="unset DATABASE_URL"):
+def test_a_demo_does_not_go_into_a_database_of_somebodys_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", "postgresql://elsewhere/desk")
+    with pytest.raises(StartError, match="unset DATABASE_URL"):
         DemoStartup(tmp_path).check_data()

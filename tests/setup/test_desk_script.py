@@ -43,7 +43,7 @@ def desk(checkout: Path, *arguments: str, **environment: str) -> subprocess.Comp
     return subprocess.run(
         ["sh", str(checkout / "desk"), *arguments],
         cwd="/",
-        env=os.environ | environment,
+        env={k: v for k, v in os.environ.items() if k != "MCPDESK_DATA"} | environment,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -102,6 +102,15 @@ def test_an_environment_for_the_tests_serves_everything_else_too(made: Path) -> 
     assert "Installing 0 packages of requirements-dev.lock" in result.stdout
     assert result.stdout.endswith("testing ['-k', 'x']\n")
     assert desk(made, "hello").stdout == "manage.py True ['hello']\n"
+
+
+def test_the_demo_keeps_its_data_apart(made: Path) -> None:
+    for module in ("startup", "demo_startup"):
+        program = made / "mcpdesk" / "embedded" / f"{module}.py"
+        program.write_text("import os; print(os.environ['MCPDESK_DATA'])\n")
+    assert desk(made, "up").stdout == f"{made}/var\n"
+    assert desk(made, "demo").stdout == f"{made}/var/demo\n"
+    assert desk(made, "demo", MCPDESK_DATA="there").stdout == "//there\n"
 
 
 def test_without_a_usable_python_it_says_which_ones_it_takes(

@@ -30,7 +30,7 @@ class Desk:
     def __init__(self, data: Path, port: int, **environment: str) -> None:
         inherited = {name: value for name, value in os.environ.items() if name not in NOT_OURS}
         self.process = subprocess.Popen(
-            [sys.executable, "manage.py", "up"],
+            [sys.executable, "-m", "mcpdesk.embedded.startup"],
             cwd=CHECKOUT,
             env=inherited
             | {"MCPDESK_DATA": str(data), "MCPDESK_BIND": f"127.0.0.1:{port}"}
