@@ -3,13 +3,11 @@
 import os
 
 os.environ.setdefault("MCPDESK_SECRET_KEY", "tests-only-" + "k" * 50)
-os.environ.setdefault(
-    "MCPDESK_ENCRYPTION_KEYS", "dGVzdHMtb25seS10ZXN0cy1vbmx5LXRlc3RzLW9ubHk="
-)
+os.environ.setdefault("MCPDESK_ENCRYPTION_KEYS", "dGVzdHMtb25seS10ZXN0cy1vbmx5LXRlc3RzLW9ubHk=")
 # the servers of the tests are on this machine
 os.environ.setdefault("MCPDESK_ALLOW_PRIVATE_SERVERS", "true")
 
-from mcpdesk.settings import *  # noqa: E402, F403
+from mcpdesk.settings import *  # noqa: F403
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 STORAGES = {

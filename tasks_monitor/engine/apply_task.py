@@ -149,8 +149,9 @@ def _end(operation: Operation, task: Task, now: datetime) -> None:
 def _error_code(error: dict[str, Any] | None) -> int | None:
     """The code of a task's error as a column holds it."""
     code = (error or {}).get("code")
-    is_number = isinstance(code, int) and not isinstance(code, bool)
-    return code if is_number and abs(code) < 2**53 else None
+    if not isinstance(code, int) or isinstance(code, bool):
+        return None
+    return code if abs(code) < 2**53 else None
 
 
 def _go_on(operation: Operation, task: Task, now: datetime, server_now: datetime) -> None:

@@ -136,13 +136,7 @@ def _parameters(now: datetime, limit: int) -> dict[str, Any]:
 
 
 def _as_claim(row: tuple[Any, ...]) -> Claim:
-    digest, task_id = _bytes(row[9]), _bytes(row[10])
-    server_id, url, credential, *facts = row[11:]
-    return Claim(*row[:9], digest, task_id, ServerFacts(server_id, url, _bytes(credential), *facts))
-
-
-def _bytes(value: Any) -> bytes | None:
-    return None if value is None else bytes(value)
+    return Claim(*row[:11], server=ServerFacts(*row[11:]))
 
 
 def release(claim: Claim, due_at: datetime | None) -> None:
