@@ -108,7 +108,7 @@ TEMPLATES = [
     },
 ]
 
-# --- database -----------------------------------------------------------------------------------
+# --- database -------------------------------------------------------------------------------------
 DATABASES = {
     "default": env.db_url_config(env.str("DATABASE_URL", default=locations.database_url(DATA_DIR)))
 }
@@ -178,7 +178,7 @@ SWEEP_INTERVAL_S = env.float("MCPDESK_SWEEP_INTERVAL_S", default=0.25)
 # private and loopback addresses may be called only where an admin said so, and this allows it
 ALLOW_PRIVATE_SERVERS = env.bool("MCPDESK_ALLOW_PRIVATE_SERVERS", default=EMBEDDED)
 
-# --- people -----------------------------------------------------------------------------------------
+# --- people ---------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "accounts.User"
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
 AUTH_PASSWORD_VALIDATORS = [
@@ -203,7 +203,7 @@ ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if BEHIND_TLS else "http"
 EMAIL_CONFIG = env.email_url("EMAIL_URL", default="consolemail://")
 vars().update(EMAIL_CONFIG)
 
-# --- web --------------------------------------------------------------------------------------------
+# --- web ------------------------------------------------------------------------------------------
 STATIC_URL = "/static/"
 STATIC_ROOT = BASE_DIR / "staticfiles"
 STATICFILES_DIRS = [BASE_DIR / "static"]
@@ -249,7 +249,7 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 
-# --- logs: ids and states, never payloads -----------------------------------------------------------
+# --- logs: ids and states, never payloads ---------------------------------------------------------
 LOG_LEVEL = env.str("MCPDESK_LOG_LEVEL", default="INFO")
 LOGGING = {
     "version": 1,

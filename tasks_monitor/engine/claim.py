@@ -40,6 +40,7 @@ class ServerFacts:
 class Claim:
     """One operation that this worker may work on until `leased_until` (UTC)."""
 
+    server: ServerFacts
     operation_id: UUID
     state: str
     attention: bool
@@ -51,7 +52,6 @@ class Claim:
     expires_at: datetime | None
     snapshot_digest: bytes | None
     sealed_task_id: bytes | None = field(repr=False)
-    server: ServerFacts
 
     @property
     def has_task(self) -> bool:
@@ -136,7 +136,7 @@ def _parameters(now: datetime, limit: int) -> dict[str, Any]:
 
 
 def _as_claim(row: tuple[Any, ...]) -> Claim:
-    return Claim(*row[:11], server=ServerFacts(*row[11:]))
+    return Claim(ServerFacts(*row[11:]), *row[:11])
 
 
 def release(claim: Claim, due_at: datetime | None) -> None:
