@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mcpdesk.embedded.locations import CHECKOUT
 
-_SETTINGS = ("DATABASE_URL", "REDIS_URL", "CELERY_BROKER_URL", "EMAIL_URL", "DJANGO_")
+_SETTINGS = ("DATABASE_URL", "REDIS_URL", "CELERY_BROKER_URL", "EMAIL_URL")
 _NO_SETTINGS = ("MCPDESK_ADMIN_",)
 
 

@@ -26,7 +26,7 @@ from mcpdesk.embedded.record import Record
 from mcpdesk.embedded.signals import Signals
 from mcpdesk.embedded.supervisor import StopRequested, Supervisor
 
-DEMO_MARK = "demo"
+DEMO_MARK = "demo-sign-ins"
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,3 +47,13 @@ def test_a_demo_does_not_go_into_a_database_of_somebodys_own(
     monkeypatch.setenv("DATABASE_URL", "postgresql://elsewhere/desk")
     with pytest.raises(StartError, match="unset DATABASE_URL"):
         DemoStartup(tmp_path).check_data()
+
+
+def test_a_real_desk_beside_the_demo_is_not_taken_for_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # where ./desk puts them: var, and var/demo
+    (tmp_path / "demo").mkdir()
+    DemoStartup(tmp_path / "demo").check_data()
+    Startup(tmp_path).check_data()
+    assert capsys.readouterr().out == ""

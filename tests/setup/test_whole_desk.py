@@ -152,11 +152,14 @@ def test_a_request_to_stop_leaves_no_process(running: Desk) -> None:
     assert not any(lives(pid) for pid in pids)
 
 
-def test_the_next_start_keeps_the_data(running: Desk, data: Path, port: int) -> None:
+def test_the_next_start_keeps_the_data_and_prepares_nothing(
+    running: Desk, data: Path, port: int
+) -> None:
     assert running.process.poll() == 0
     again = Desk(data, port)
     again.read_until("^Data: ")
     assert "first admin" not in again.said
+    assert "Loading the desk" not in again.said
     pids = again.processes().values()
     again.process.kill()
     again.process.wait()
