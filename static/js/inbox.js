@@ -94,10 +94,20 @@
     else if (id === "item-live") followLive();
   });
 
-  // what cannot be shown in the column gets a page of its own, which says why
-  document.addEventListener("htmx:responseError", (event) => {
-    if (event.detail.target.id === "inbox-detail") location.reload();
-  });
+  // --- a request that failed: an answer may be pressed again, the desk takes it once
+  function failed(event, what) {
+    if (event.detail.target.id !== "inbox-detail") return;
+    const note = byId("form-stop");
+    if (event.detail.requestConfig.verb === "get" || !note) {
+      location.assign(event.detail.pathInfo.finalRequestPath); // a page of its own says why
+      return;
+    }
+    note.textContent = `${what} What you typed is still here. Try again: nothing is sent twice.`;
+    note.hidden = false;
+  }
+
+  document.addEventListener("htmx:sendError", (event) => failed(event, "The desk could not be reached."));
+  document.addEventListener("htmx:responseError", (event) => failed(event, "The desk could not take this."));
 
   document.addEventListener("htmx:historyRestore", begin);
 

@@ -23,6 +23,7 @@
   let everConnected = false;
   let changed = new Set();
   let batch = null;
+  let gone = false; // this person may not ask any more
 
   // --- the dot
   function show(state, word) {
@@ -43,6 +44,7 @@
   }
 
   function refresh(region) {
+    if (gone) return;
     if (busy(region)) {
       region.dataset.liveStale = "yes";
       return;
@@ -144,6 +146,7 @@
 
   function closed(code) {
     if (code in GONE) {
+      gone = true;
       show("gone", GONE[code]);
       return;
     }

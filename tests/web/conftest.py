@@ -1,6 +1,7 @@
 """The desk's ASGI application on a real port, with a channel layer on the tests' own database."""
 
 import os
+import shutil
 import socket
 import threading
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 import uvicorn
 from django.db import connection
+from playwright.sync_api import Browser, sync_playwright
 
 REDIS_URL = os.environ.get("MCPDESK_TEST_REDIS_URL", "")
 
@@ -61,3 +63,19 @@ def _no_connections_left(django_db_setup: None, django_db_blocker: Any) -> Itera
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
             "WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """The Chromium of the system, started so that it talks to nobody but the desk."""
+    flags = ["no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-sync"]
+    flags += ["disable-background-networking", "disable-component-update"]
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
+        # playwright keeps a loop in this thread, which Django would take for an asynchronous one
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+        browser = playwright.chromium.launch(
+            executable_path=path, args=[f"--{flag}" for flag in flags]
+        )
+        yield browser
+        browser.close()
