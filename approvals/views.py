@@ -8,9 +8,8 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import push_url, trigger_client_event
 
 from approvals import drafts, forms, item, outcomes, question, selectors
@@ -33,7 +32,7 @@ DETAIL = "inbox-detail"
 LIST = "inbox-list"
 
 
-@require_GET
+@require_safe
 @member_required()
 def inbox(request: MemberRequest) -> HttpResponse:
     """The list, with its first item beside it where there is room."""
@@ -48,7 +47,7 @@ def inbox(request: MemberRequest) -> HttpResponse:
     return render(request, INBOX, {**listed, **shown, "item_chosen": False})
 
 
-@require_GET
+@require_safe
 @member_required()
 def inbox_item(request: MemberRequest, approval_id: UUID) -> HttpResponse:
     """One item, in whichever of the person's teams it is."""
@@ -60,7 +59,7 @@ def inbox_item(request: MemberRequest, approval_id: UUID) -> HttpResponse:
     return _page(request, _context(member, approval))
 
 
-@require_GET
+@require_safe
 @member_required()
 def inbox_item_live(request: MemberRequest, approval_id: UUID) -> HttpResponse:
     """The parts of an item's page that change by themselves; never its form."""
@@ -141,6 +140,7 @@ def _switch_team(request: MemberRequest, member: Member) -> None:
     """A link to another team's item opens that team, so that the whole page speaks of it."""
     request.session[TEAM_KEY] = member.team_id
     request.member = member
+    messages.info(request, f"You are now looking at {member.team}, the team of this item.")
 
 
 def _asked(member: Member, approval: Approval) -> Question:
@@ -205,11 +205,11 @@ def _page(request: MemberRequest, context: dict[str, Any], status: int = 200) ->
 
 
 def _detail(request: MemberRequest, context: dict[str, Any]) -> HttpResponse:
-    """The item alone, for the column of a page that is open; the address goes along."""
-    shown = context["item"]
-    address = reverse("inbox_item", args=[shown.approval.pk]) if shown else reverse("inbox")
+    """The item alone, for the column of a page that is open; its address goes along."""
     response = render(request, "approvals/detail.html", context)
-    return trigger_client_event(push_url(response, address), "inbox-changed")
+    if request.method == "GET" and request.htmx.current_url_abs_path != request.get_full_path():
+        push_url(response, request.get_full_path())
+    return trigger_client_event(response, "inbox-changed")
 
 
 def _list(request: MemberRequest) -> dict[str, Any]:
