@@ -45,9 +45,7 @@ _SERVER_SAYS: Final = frozenset(
 )
 
 TRANSITIONS: Final[dict[State, frozenset[State]]] = {
-    State.AWAITING_APPROVAL: frozenset(
-        {State.READY, State.DENIED, State.EXPIRED, State.CANCELLED}
-    ),
+    State.AWAITING_APPROVAL: frozenset({State.READY, State.DENIED, State.EXPIRED, State.CANCELLED}),
     # FAILED: what is known before sending (no such server any more, a legacy server)
     State.READY: frozenset({State.CALLING, State.CANCELLED, State.EXPIRED, State.FAILED}),
     # READY: nothing left (connection refused, told to slow down), or a round without questions

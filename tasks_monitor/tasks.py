@@ -1,11 +1,20 @@
 """Celery tasks: wake-ups. Each takes an id at most, and makes one call."""
 
+from typing import Any
+
 from celery import shared_task
+from celery.signals import worker_shutting_down
 from django.utils import timezone
 
-from tasks_monitor.engine.drain import drain
+from tasks_monitor.engine.drain import drain, stopping
 from tasks_monitor.engine.heartbeat import beat
 from tasks_monitor.engine.network import network
+
+
+@worker_shutting_down.connect
+def stop_claiming(**_: Any) -> None:
+    """A warm shutdown: what is in flight is still applied, nothing new is begun."""
+    stopping.set()
 
 
 @shared_task(name="tasks_monitor.tasks.look", ignore_result=True)

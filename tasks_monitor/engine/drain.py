@@ -8,13 +8,14 @@ transaction each for the rest.
 import logging
 import random
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 
 from mcpdesk.mcp import pacing
 from mcpdesk.mcp.outcomes import NoAnswer
@@ -39,6 +40,10 @@ from tasks_monitor.transport import Exchange, Failure, FailureKind
 logger = logging.getLogger(__name__)
 
 WAIT_S = 0.25
+#: How long a result waits for a database that is away (about a minute in all).
+PAUSES_S = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
+#: Set when the process is asked to end: nothing new is claimed, what is in flight is applied.
+stopping = threading.Event()
 _draining = threading.Lock()
 
 
@@ -59,24 +64,21 @@ def drain(network: Network, clock: Callable[[], datetime], budget_s: float | Non
 
 
 def _drain(network: Network, clock: Callable[[], datetime], until: datetime) -> None:
-    in_flight = 0
     while True:
         now = clock()
-        started = _begin(network, now, settings.ENGINE["CLAIMS"] - in_flight) if now < until else 0
-        in_flight += started
-        if not in_flight:
+        if now < until and not stopping.is_set():
+            _begin(network, now)
+        # an earlier drain may have left exchanges behind when the database went away
+        if not network.in_flight:
             return
-        results = network.collect(WAIT_S, in_flight)
-        in_flight -= len(results)
-        settle(results, clock())
+        settle(network.collect(WAIT_S), clock())
 
 
-def _begin(network: Network, now: datetime, limit: int) -> int:
-    """Claim what is due and start the exchanges; how many were started."""
-    works = prepare(claim(now, limit), now)
+def _begin(network: Network, now: datetime) -> None:
+    """Claim what is due and start the exchanges."""
+    works = prepare(claim(now, settings.ENGINE["CLAIMS"] - network.in_flight), now)
     if works:
         network.submit([(work, endpoint_for(work)) for work in works])
-    return len(works)
 
 
 def settle(results: list[Result], now: datetime) -> None:
@@ -91,6 +93,14 @@ def settle(results: list[Result], now: datetime) -> None:
             unchanged.append((work, _next_poll(work, outcome, now)))
         else:
             _settle_one(done, now)
+    _insist(lambda: _settle_together(unchanged, exchanges, now))
+
+
+def _settle_together(
+    unchanged: list[tuple[Poll, datetime]],
+    exchanges: dict[ServerFacts, list[Exchange]],
+    now: datetime,
+) -> None:
     if unchanged:
         settle_unchanged(unchanged, now)
     for server, seen in exchanges.items():
@@ -105,11 +115,28 @@ def _next_poll(work: Poll, task: Task, now: datetime) -> datetime:
 
 def _settle_one(done: Done, now: datetime) -> None:
     """Apply one result in one transaction; a fault of ours leaves the row to its lease."""
-    try:
+
+    def settle_it() -> None:
         with transaction.atomic():
             _apply(done.work, done.step, now)
+
+    try:
+        _insist(settle_it)
     except Exception:
         logger.exception("could not apply a result to operation %s", done.work.claim.operation_id)
+
+
+def _insist(write: Callable[[], None]) -> None:
+    """Write, also where the database is away for a while: what a server said comes only once."""
+    for pause_s in PAUSES_S:
+        try:
+            write()
+            return
+        except (OperationalError, InterfaceError) as error:
+            logger.warning("the database did not take a result: %s", type(error).__name__)
+            connection.close()
+            time.sleep(pause_s)
+    write()
 
 
 def _apply(work: Work, step: Step[Any], now: datetime) -> None:

@@ -29,21 +29,25 @@ class Network:
         self._sessions: dict[Endpoint, Session] = {}
         # a task that nobody refers to may be collected while it runs
         self._tasks: set[asyncio.Task[None]] = set()
+        #: Exchanges that were submitted and not collected yet; only the draining thread changes it.
+        self.in_flight = 0
         self._thread = threading.Thread(target=self._loop.run_forever, name="network", daemon=True)
         self._thread.start()
 
     def submit(self, works: Iterable[tuple[Work, Endpoint]]) -> None:
         """Start these exchanges; each puts one result into the queue, whatever happens."""
-        self._loop.call_soon_threadsafe(self._start, list(works))
+        started = list(works)
+        self.in_flight += len(started)
+        self._loop.call_soon_threadsafe(self._start, started)
 
-    def collect(self, wait_s: float, expected: int) -> list[Result]:
+    def collect(self, wait_s: float) -> list[Result]:
         """The results there are: waits up to `wait_s` seconds for the first one, and a moment more
-        for others, up to `expected`, since what is applied together costs less.
+        for others that are in flight, since what is applied together costs less.
         """
         results: list[Result] = []
         wait = wait_s
         try:
-            while len(results) < expected:
+            while len(results) < self.in_flight:
                 result = self._results.get(timeout=wait)
                 if result is None:
                     break
@@ -51,6 +55,7 @@ class Network:
                 wait = MOMENT_S
         except queue.Empty:
             pass
+        self.in_flight -= len(results)
         return results
 
     def nudge(self) -> None:

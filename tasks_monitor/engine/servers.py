@@ -179,7 +179,7 @@ def test_server(server_id: int, *, actor: Actor, now: datetime) -> Server:
         server = Server.objects.select_for_update().get(pk=server_id)
         _keep_discovery(server, found, now)
         if tools is not None:
-            _keep_tools(server, tools, now)
+            _keep_listing(server, tools, now)
         server.save()
         outcome = server.test_problem or f"{server.get_era_display()}, {server.tools.count()} tools"
         _record(server, "server.tested", actor, now, outcome=outcome[:200])
@@ -227,12 +227,16 @@ def _discovery_problem(found: DiscoverOutcome) -> str:
     return found.sentence
 
 
-def _keep_tools(server: Server, tools: Any, now: datetime) -> None:
-    """Replace the list as a whole; on trouble the old list stays."""
-    if not isinstance(tools, ToolList):
+def _keep_listing(server: Server, tools: Any, now: datetime) -> None:
+    if isinstance(tools, ToolList):
+        server.test_problem = tools.problem or ""
+        keep_tools(server, tools, now)
+    else:
         server.test_problem = _discovery_problem(tools)
-        return
-    server.test_problem = tools.problem or ""
+
+
+def keep_tools(server: Server, tools: ToolList, now: datetime) -> None:
+    """Replace the list of tools as a whole."""
     rows = {
         t.name: Tool(server=server, name=t.name, definition=t.raw)
         for t in tools.tools
@@ -247,6 +251,7 @@ def _keep_tools(server: Server, tools: Any, now: datetime) -> None:
     Tool.objects.bulk_create(rows.values())
     server.tools_fetched_at = now
     server.tools_fresh_until = now + timedelta(milliseconds=min(tools.ttl_ms, 10**12))
+    server.save(update_fields=["tools_fetched_at", "tools_fresh_until"])
 
 
 def _storable(name: str) -> bool:

@@ -22,6 +22,7 @@ from tasks_monitor.engine.cancel import cancel_here
 from tasks_monitor.engine.questions import sync_round
 from tasks_monitor.engine.results import keep_result
 from tasks_monitor.engine.rows import lock, move, note
+from tasks_monitor.engine.servers import keep_tools
 from tasks_monitor.models import (
     Attempt,
     AttemptOutcome,
@@ -53,6 +54,8 @@ def settle_call(attempt_id: int, step: Step[CallOutcome], now: datetime) -> None
     operation = lock(operation_id)
     attempt = Attempt.objects.select_for_update().get(pk=attempt_id)
     late = attempt.outcome == AttemptOutcome.UNKNOWN
+    if step.tools is not None:
+        keep_tools(operation.server, step.tools, now)
     _close_attempt(attempt, step.outcome, now)
     if _is_current(operation, attempt, late):
         if attempt.outcome != AttemptOutcome.NOT_SENT:

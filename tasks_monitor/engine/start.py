@@ -78,6 +78,8 @@ def callable_server(team_id: int, server_id: int) -> Server:
     server = Server.objects.filter(pk=server_id, team_id=team_id).first()
     if server is None:
         raise Refused("There is no such server in this team.")
+    if server.era == Era.UNTESTED:
+        raise Refused(f"Test the connection to {server.name} first: it is not known what it is.")
     if server.era == Era.LEGACY:
         raise Refused(
             f"{server.name} speaks only the older protocol with an initialize handshake, "
