@@ -1,0 +1,165 @@
+"""People of a team, each in a browser of their own, and what they do all the time."""
+
+import re
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from django.test import Client
+from playwright.sync_api import APIResponse, Browser, BrowserContext, Locator, Page, expect
+
+from mcpdesk.accounts.models import Membership, Role, Team, User
+from mcpdesk.accounts.sessions import TEAM_KEY
+from tests.factories import MembershipFactory, TeamFactory
+
+PASSWORD = "correct horse battery"  # as tests.factories gives everybody
+CSRF = "k" * 32
+LIVE = "[data-live-word]"
+#: Generous: the machine of the tests runs a browser, two databases' worth of processes and more.
+SOON_MS = 15_000
+
+# what Chromium says of answers that the pages expect
+_EXPECTED = re.compile(r"status of (403|404|409|422)|net::ERR_")
+
+
+@dataclass(slots=True)
+class Consoles:
+    """What the consoles of all open pages said."""
+
+    said: list[str] = field(default_factory=list)
+
+    def watch(self, page: Page) -> None:
+        page.on("pageerror", lambda error: self.said.append(f"{page.url}: {error}"))
+        page.on("console", lambda message: self._hear(page, message.type, message.text))
+
+    def _hear(self, page: Page, kind: str, text: str) -> None:
+        if kind in ("error", "warning") and not _EXPECTED.search(text):
+            self.said.append(f"{page.url}: {text}")
+
+
+@dataclass(eq=False)
+class Person:
+    """A member of a team, with a browser that is signed in."""
+
+    user: User
+    team: Team
+    browser: Browser
+    url: str
+    consoles: Consoles
+    contexts: list[BrowserContext]
+
+    @property
+    def name(self) -> str:
+        return self.user.name
+
+    def context(self, *, signed_in: bool = True, **options: Any) -> BrowserContext:
+        """One more browser of this person."""
+        context = self.browser.new_context(base_url=self.url, **options)
+        context.set_default_timeout(SOON_MS)
+        self.contexts.append(context)
+        if signed_in:
+            cookies = {"sessionid": self.session_key, "csrftoken": CSRF}
+            context.add_cookies(
+                [{"name": name, "value": value, "url": self.url} for name, value in cookies.items()]
+            )
+        return context
+
+    @cached_property
+    def session_key(self) -> str:
+        """A session of this person that looks at this team."""
+        client = Client()
+        client.force_login(self.user)
+        session = client.session
+        session[TEAM_KEY] = self.team.pk
+        session.save()
+        return str(session.session_key)
+
+    def open(self, path: str, **options: Any) -> Page:
+        """A page of this person; a live one is returned once it is live."""
+        page = self.context(**options).new_page()
+        self.consoles.watch(page)
+        page.goto(path)
+        if options.get("java_script_enabled", True):
+            expect(page.locator(LIVE)).to_have_text("live", timeout=SOON_MS)
+        return page
+
+    @cached_property
+    def _requests(self) -> BrowserContext:
+        return self.context()
+
+    def get(self, path: str) -> APIResponse:
+        """A request of this person's browser, without a page."""
+        return self._requests.request.get(path, max_redirects=0)
+
+    def post(self, path: str, **form: Any) -> APIResponse:
+        """A form of this person, sent without a page."""
+        return self._requests.request.post(
+            path, form=form, headers={"X-CSRFToken": CSRF}, max_redirects=0
+        )
+
+
+@dataclass(slots=True)
+class Crew:
+    """A team with one person for each role. `hire` adds more."""
+
+    team: Team
+    hire: Callable[[Role], Person]
+    operator: Person
+    approver: Person
+    auditor: Person
+    admin: Person
+
+    def add_server(self, url: str, *, questions_to: str = "approvers") -> int:
+        """The admin adds a server; it is tested on the way. Its id."""
+        name = f"server-{uuid.uuid4().hex[:8]}"
+        added = self.admin.post(
+            "/servers/new/",
+            name=name,
+            url=url,
+            identity="platform-bot",
+            questions_to=questions_to,
+            allow_private="on",
+            auth_kind="none",
+        )
+        assert added.status == 302, added.text()
+        return int(added.headers["location"].strip("/").rsplit("/", 1)[1])
+
+    def start(self, server: int, tool: str, arguments: str = "{}", **form: str) -> str:
+        """The operator starts a tool with these arguments (JSON). The operation's id."""
+        started = self.operator.post(
+            f"/operations/new/?server={server}&tool={tool}",
+            arguments=arguments,
+            key=str(uuid.uuid4()),
+            **{"questions_to": "approvers", **form},
+        )
+        assert started.status == 302, started.text()
+        return started.headers["location"].strip("/").rsplit("/", 1)[1]
+
+
+def crew(name: str, employ: Callable[[Membership], Person]) -> Crew:
+    """A new team with somebody for each role."""
+    team = TeamFactory(name=name)
+
+    def hire(role: Role) -> Person:
+        return employ(MembershipFactory(team=team, role=role))
+
+    return Crew(
+        team,
+        hire,
+        operator=hire(Role.OPERATOR),
+        approver=hire(Role.APPROVER),
+        auditor=hire(Role.AUDITOR),
+        admin=hire(Role.ADMIN),
+    )
+
+
+def rows(page: Page) -> Locator:
+    """The items of the inbox's list."""
+    return page.locator("[data-row]")
+
+
+def state(page: Page) -> Locator:
+    """The line of an operation's page that says in words where it is."""
+    return page.locator(".state-line")
