@@ -7,10 +7,11 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import psycopg
 from django.conf import settings
 from django.core.checks import run_checks
 from django.core.management import call_command
-from django.db import OperationalError, connections
+from django.db import connections
 from django.db.backends.postgresql.base import DatabaseWrapper as PostgresWrapper
 from django.db.migrations.executor import MigrationExecutor
 from kombu.exceptions import OperationalError as BrokerError
@@ -37,10 +38,20 @@ def check_settings() -> list[str]:
 
 def require_database() -> None:
     """Raises StartError where the database of DATABASE_URL does not answer."""
+    place = settings.DATABASES["default"]
+    # Django's pool would keep trying for a while before it says why
+    options = {name: value for name, value in place["OPTIONS"].items() if name != "pool"}
     try:
-        connections["default"].ensure_connection()
-    except OperationalError as error:
-        place = settings.DATABASES["default"]
+        psycopg.connect(
+            dbname=place["NAME"],
+            user=place["USER"],
+            password=place["PASSWORD"],
+            host=options.pop("host", place["HOST"]),
+            port=place["PORT"] or None,
+            connect_timeout=5,
+            **options,
+        ).close()
+    except psycopg.OperationalError as error:
         raise StartError(
             f"The database {place['NAME']!r} on {place['HOST'] or 'the local socket'} "
             f"(DATABASE_URL) does not answer: {error}"

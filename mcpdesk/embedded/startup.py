@@ -125,9 +125,10 @@ class Startup:
         with step("Starting web, worker and clock"):
             web = self.run_command(supervisor, processes.web(address))
             self.run_command(supervisor, processes.worker())
-            self.run_command(supervisor, processes.clock())
             host = urlsplit(public_url()).netloc
             supervisor.wait_until(web, partial(processes.answers, f"{address.url}/health/", host))
+            # last, since each of them takes a core while it loads, and this one is never waited for
+            self.run_command(supervisor, processes.clock())
 
 
 def brings_database() -> bool:

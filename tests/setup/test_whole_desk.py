@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
+import psycopg
 import pytest
 
 from tests.conftest import free_port
@@ -164,6 +165,61 @@ def test_the_next_start_keeps_the_data_and_prepares_nothing(
     again.process.kill()
     again.process.wait()
     assert eventually(lambda: not any(lives(pid) for pid in pids), 30)
+
+
+@pytest.fixture
+def own_database() -> Iterator[str]:
+    """The address of a new database on the server of the tests."""
+    if "DATABASE_URL" not in os.environ or "MCPDESK_TEST_REDIS_URL" not in os.environ:
+        pytest.skip("needs the services of `./desk test`")
+    name = "whole_desk"
+    with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+        yield re.sub(r"/mcpdesk\?", f"/{name}?", os.environ["DATABASE_URL"])
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def test_a_database_and_a_redis_of_ones_own_replace_the_embedded_ones(
+    own_database: str, tmp_path: Path
+) -> None:
+    port = free_port()
+    given = {
+        "DATABASE_URL": own_database,
+        "REDIS_URL": os.environ["MCPDESK_TEST_REDIS_URL"],
+        "MCPDESK_SECRET_KEY": "k" * 50,
+        "MCPDESK_ENCRYPTION_KEYS": "dGVzdHMtb25seS10ZXN0cy1vbmx5LXRlc3RzLW9ubHk=",
+    }
+    desk = Desk(tmp_path, port, **ADMIN, **given)
+    desk.read_until("^Data: ")
+    assert set(desk.processes()) == {"uvicorn", "celery", "manage.py clock"}
+    assert _sign_in_page_answers(port)
+    assert not (tmp_path / "postgres").exists()
+    assert not (tmp_path / "secrets").exists()
+    desk.process.terminate()
+    assert desk.end() == 0
+
+
+def test_without_keys_a_database_of_ones_own_is_refused_with_what_to_set(
+    own_database: str, tmp_path: Path
+) -> None:
+    desk = Desk(tmp_path, free_port(), **ADMIN, DATABASE_URL=own_database)
+    assert desk.end() == 1
+    assert "MCPDESK_SECRET_KEY is not set" in desk.said
+    assert "MCPDESK_ENCRYPTION_KEYS is not set" in desk.said
+    assert "Traceback" not in desk.said
+
+
+def test_a_database_that_does_not_answer_is_named_without_its_password(tmp_path: Path) -> None:
+    desk = Desk(
+        tmp_path,
+        free_port(),
+        DATABASE_URL=f"postgresql://me:hush@127.0.0.1:{free_port()}/desk",
+        MCPDESK_SECRET_KEY="k" * 50,
+        MCPDESK_ENCRYPTION_KEYS="dGVzdHMtb25seS10ZXN0cy1vbmx5LXRlc3RzLW9ubHk=",
+    )
+    assert desk.end() == 1
+    assert "The database 'desk' on 127.0.0.1 (DATABASE_URL) does not answer" in desk.said
+    assert "hush" not in desk.said
 
 
 def _sign_in_page_answers(port: int) -> bool:
