@@ -1,5 +1,5 @@
 // Live updates. The socket says *what* changed (ids); every region that shows it asks its own view
-// again, and the view decides what this person may see. docs/architecture.md, "Live pages":
+// again, and the view decides what this person may see. docs/live-pages.md has the whole convention:
 //
 //   <div id="x" data-live="operation:<id> operations" hx-get="..." hx-trigger="live" hx-swap="outerHTML">
 //

@@ -127,6 +127,7 @@ def _state(request: MemberRequest, found: Operation) -> dict[str, Any]:
     return {
         "operation": found,
         "server": found.server,
+        "now": datetime.now(UTC),
         "host": wording.host(found.server),
         "tone": wording.tone(found),
         "waits_for": wording.waits_for(found, questions),

@@ -256,3 +256,30 @@ def test_a_region_is_answered_alone_with_its_own_id(
     assert page.startswith(f'<div id="{region}"')
     assert "<html" not in page
     assert f'data-live="operation:{operation.pk}' in page
+
+
+@pytest.mark.parametrize(
+    ("columns", "says"),
+    [
+        ({"paused": True}, "is paused: nothing is sent"),
+        ({"unreachable_since": NOW}, "has been unreachable since 14:00:00 UTC"),
+        (
+            {"not_before": NOW + timedelta(hours=1), "not_before_reason": "throttled"},
+            "asked to slow down until 15:00:00 UTC",
+        ),
+    ],
+)
+def test_what_holds_the_server_up_is_said_while_it_does(
+    client: Client, server: Server, columns: dict[str, Any], says: str
+) -> None:
+    Server.objects.filter(pk=server.pk).update(**columns)
+    operation = OperationFactory(server=server, state=State.WORKING)
+    assert says in strip_tags(text_of(client, operation))
+
+
+def test_a_pause_the_server_asked_for_is_not_mentioned_once_it_is_over(
+    client: Client, server: Server
+) -> None:
+    Server.objects.filter(pk=server.pk).update(not_before=NOW, not_before_reason="throttled")
+    operation = OperationFactory(server=server, state=State.WORKING)
+    assert "slow down" not in text_of(client, operation)

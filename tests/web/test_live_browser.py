@@ -278,4 +278,6 @@ def test_pages_are_accessible_and_fit(
         violations = Axe().run(page).response["violations"]
         found |= {path: [v["id"] for v in violations]} if violations else {}
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
-    assert found == {}
+    page.locator("details.rail-user summary").click()
+    menu = Axe().run(page).response["violations"]
+    assert (found, [v["id"] for v in menu]) == ({}, [])
