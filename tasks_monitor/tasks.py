@@ -21,4 +21,5 @@ def stop_claiming(**_: Any) -> None:
 def look(operation_id: str | None) -> None:
     """Look for due work. The id says who rang; whatever is due is taken."""
     beat("worker", timezone.now())
-    drain(network(), timezone.now)
+    while drain(network(), timezone.now) and network().in_flight:
+        beat("worker", timezone.now())

@@ -5,6 +5,7 @@ from datetime import datetime
 from django.db import IntegrityError, transaction
 
 from mcpdesk.audit.log import Actor, record
+from mcpdesk.mcp.jsontext import storable
 from mcpdesk.mcp.limits import MAX_TASK_ID_CHARS
 from tasks_monitor.engine.doorbell import ring_on_commit
 from tasks_monitor.engine.errors import Refused
@@ -33,11 +34,11 @@ def adopt(
     server = callable_server(team_id, server_id)
     check_task_id(task_id)
     check_texts(reason, None)
-    if not tool_name or len(tool_name) > 256 or "\x00" in tool_name:
+    if not 0 < len(tool_name) <= 256 or not storable(tool_name):
         raise Refused("Name the tool that made the task: 1 to 256 characters.")
-    followed = _followed(server, task_id)
-    if followed:
-        return Started(followed, created=False)
+    earlier = followed(server, task_id)
+    if earlier is not None:
+        return Started(earlier, created=False)
     try:
         with transaction.atomic():
             operation = _insert(
@@ -51,23 +52,22 @@ def adopt(
             )
         return Started(operation, created=True)
     except IntegrityError:
-        followed = _followed(server, task_id)
-        if followed is None:
+        earlier = followed(server, task_id)
+        if earlier is None:
             raise
-        return Started(followed, created=False)
+        return Started(earlier, created=False)
 
 
 def check_task_id(task_id: str) -> None:
     """Refuse what no server could have sent, or no request header could carry."""
     if not task_id or len(task_id) > MAX_TASK_ID_CHARS:
         raise Refused(f"A task id has 1 to {MAX_TASK_ID_CHARS} characters.")
-    try:
-        task_id.encode("utf-8")
-    except UnicodeEncodeError:
-        raise Refused("The task id is not valid Unicode.") from None
+    if not storable(task_id):
+        raise Refused("The task id is not valid Unicode.")
 
 
-def _followed(server: Server, task_id: str) -> Operation | None:
+def followed(server: Server, task_id: str) -> Operation | None:
+    """The operation that follows this handle on this server, if there is one."""
     return Operation.objects.filter(server=server, task_hash=hash_task_id(task_id)).first()
 
 

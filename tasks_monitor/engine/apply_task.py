@@ -35,8 +35,8 @@ def apply_task(
 ) -> None:
     """Take in one state of the remote task; the operation is locked by the caller.
 
-    `server_now` is the server's own clock where it told (for its TTL). Terminal is final: what
-    comes later is only recorded.
+    `server_now` is the moment its TTL is judged by; None: not now, as with a handle that was not
+    polled yet. Terminal is final: what comes later is only recorded.
     """
     if State(operation.state) in TERMINAL:
         note(operation, "task.late", now, status=_status_word(task))
@@ -48,7 +48,7 @@ def apply_task(
     if task.is_terminal:
         _end(operation, task, now)
     else:
-        _go_on(operation, task, now, server_now or now)
+        _go_on(operation, task, now, server_now)
 
 
 def keep_handle(operation: Operation, task_id: str, now: datetime) -> None:
@@ -154,7 +154,7 @@ def _error_code(error: dict[str, Any] | None) -> int | None:
     return code if abs(code) < 2**53 else None
 
 
-def _go_on(operation: Operation, task: Task, now: datetime, server_now: datetime) -> None:
+def _go_on(operation: Operation, task: Task, now: datetime, server_now: datetime | None) -> None:
     if task.status == TaskStatus.INPUT_REQUIRED:
         _input_required(operation, task, now)
     elif task.status == TaskStatus.WORKING:
@@ -162,7 +162,7 @@ def _go_on(operation: Operation, task: Task, now: datetime, server_now: datetime
         operation.idle_input_polls, operation.idle_input_since = 0, None
         operation.save(update_fields=["idle_input_polls", "idle_input_since"])
         _move(operation, State.WORKING, now, "The task runs")
-    if operation.expires_at is not None and operation.expires_at <= server_now:
+    if server_now and operation.expires_at and operation.expires_at <= server_now:
         move(
             operation,
             State.EXPIRED,

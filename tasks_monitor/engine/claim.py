@@ -65,7 +65,8 @@ class Claim:
 
 
 # First the servers, in a statement of its own: the second one then counts leases on a snapshot
-# taken after these rows were locked, so that two workers never hand out the same slot.
+# taken after these rows were locked, so that two workers never hand out the same slot. NO KEY: an
+# operation that is being started refers to its server, and must not hide it from the workers.
 _LOCK_SERVERS: Final = """
 SELECT s.id
 FROM tasks_monitor_server s
@@ -75,7 +76,7 @@ WHERE NOT s.paused
       SELECT 1 FROM tasks_monitor_operation o
       WHERE o.server_id = s.id AND o.due_at <= %(now)s
         AND (o.leased_until IS NULL OR o.leased_until <= %(now)s))
-FOR UPDATE OF s SKIP LOCKED
+FOR NO KEY UPDATE OF s SKIP LOCKED
 """
 
 _TAKE_OPERATIONS: Final = """
@@ -85,7 +86,7 @@ WITH picked AS (
         s.last_ok_at, s.clock_skew_ms
     FROM tasks_monitor_server s
     CROSS JOIN LATERAL (
-        SELECT o.id FROM tasks_monitor_operation o
+        SELECT o.id, o.due_at FROM tasks_monitor_operation o
         WHERE o.server_id = s.id AND o.due_at <= %(now)s
           AND (o.leased_until IS NULL OR o.leased_until <= %(now)s)
         ORDER BY o.due_at
@@ -95,6 +96,7 @@ WITH picked AS (
         FOR UPDATE SKIP LOCKED
     ) o
     WHERE s.id = ANY(%(servers)s)
+    ORDER BY o.due_at
     LIMIT %(limit)s
 )
 UPDATE tasks_monitor_operation o
@@ -111,7 +113,7 @@ RETURNING o.id, o.state, o.attention, o.lease_token, o.leased_until, o.due_at,
 
 
 def claim(now: datetime, limit: int) -> list[Claim]:
-    """Take up to `limit` operations that are due at `now` (aware UTC), oldest first per server."""
+    """Take up to `limit` operations that are due at `now` (aware UTC), the longest due first."""
     if limit <= 0:
         return []
     parameters = _parameters(now, limit)

@@ -11,6 +11,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -18,13 +19,13 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
 
 from mcpdesk.mcp import pacing
-from mcpdesk.mcp.outcomes import NoAnswer
+from mcpdesk.mcp.outcomes import InvalidResult, NoAnswer, TaskCreated
 from mcpdesk.mcp.tasks import Task
 from tasks_monitor.engine.claim import ServerFacts, claim
-from tasks_monitor.engine.endpoints import endpoint_for
 from tasks_monitor.engine.health import note_exchanges
 from tasks_monitor.engine.network import Network, Result
 from tasks_monitor.engine.prepare import prepare
+from tasks_monitor.engine.servers import keep_newer_tools
 from tasks_monitor.engine.settle_call import settle_call
 from tasks_monitor.engine.settle_task import (
     changes_nothing,
@@ -50,8 +51,9 @@ _draining = threading.Lock()
 def drain(network: Network, clock: Callable[[], datetime], budget_s: float | None = None) -> bool:
     """Work until nothing is due and nothing is in flight, or until the budget (s) is used up.
 
-    After that nothing new is claimed, and what is in flight is still applied. Returns False when
-    another drain of this process is at work: it was nudged and will find what is due.
+    What is in flight then stays with the network, for the next drain: one slow call must not keep
+    everything else waiting. A process that ends waits for it. Returns False when another drain of
+    this process is at work: it was nudged and will find what is due.
     """
     if not _draining.acquire(blocking=False):
         network.nudge()
@@ -66,9 +68,11 @@ def drain(network: Network, clock: Callable[[], datetime], budget_s: float | Non
 def _drain(network: Network, clock: Callable[[], datetime], until: datetime) -> None:
     while True:
         now = clock()
-        if now < until and not stopping.is_set():
+        if not stopping.is_set():
+            if now >= until:
+                return
             _begin(network, now)
-        # an earlier drain may have left exchanges behind when the database went away
+        # an earlier drain may have left exchanges behind
         if not network.in_flight:
             return
         settle(network.collect(WAIT_S), clock())
@@ -78,7 +82,7 @@ def _begin(network: Network, now: datetime) -> None:
     """Claim what is due and start the exchanges."""
     works = prepare(claim(now, settings.ENGINE["CLAIMS"] - network.in_flight), now)
     if works:
-        network.submit([(work, endpoint_for(work)) for work in works])
+        network.submit(works)
 
 
 def settle(results: list[Result], now: datetime) -> None:
@@ -104,7 +108,17 @@ def _settle_together(
     if unchanged:
         settle_unchanged(unchanged, now)
     for server, seen in exchanges.items():
+        _note_health(server, seen, now)
+
+
+def _note_health(server: ServerFacts, seen: list[Exchange], now: datetime) -> None:
+    """A fault in here costs a line on the server's page, and keeps no operation waiting."""
+    try:
         note_exchanges(server, seen, now)
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception:
+        logger.exception("could not note the health of server %s", server.server_id)
 
 
 def _next_poll(work: Poll, task: Task, now: datetime) -> datetime:
@@ -115,15 +129,32 @@ def _next_poll(work: Poll, task: Task, now: datetime) -> datetime:
 
 def _settle_one(done: Done, now: datetime) -> None:
     """Apply one result in one transaction; a fault of ours leaves the row to its lease."""
+    outcome, tools = done.step.outcome, done.step.tools
+    is_applied = _applied(done.work, done.step, now)
+    if not is_applied and isinstance(outcome, TaskCreated):
+        # the rest of the answer can be asked for again, the handle cannot
+        handle = InvalidResult("The desk could not take it in", outcome.task.task_id, "task")
+        _applied(done.work, replace(done.step, outcome=handle), now)
+    if tools is not None:
+        _guarded(done.work, lambda: keep_newer_tools(done.work.claim.server.server_id, tools, now))
 
-    def settle_it() -> None:
+
+def _applied(work: Work, step: Step[Any], now: datetime) -> bool:
+    def write() -> None:
         with transaction.atomic():
-            _apply(done.work, done.step, now)
+            _apply(work, step, now)
 
+    return _guarded(work, write)
+
+
+def _guarded(work: Work, write: Callable[[], None]) -> bool:
+    """Write what came of this work; False when it cannot be written, which is logged."""
     try:
-        _insist(settle_it)
+        _insist(write)
     except Exception:
-        logger.exception("could not apply a result to operation %s", done.work.claim.operation_id)
+        logger.exception("could not apply a result to operation %s", work.claim.operation_id)
+        return False
+    return True
 
 
 def _insist(write: Callable[[], None]) -> None:

@@ -6,8 +6,9 @@ from typing import Any
 from django.conf import settings
 
 from mcpdesk.encryption import decrypt_json
-from tasks_monitor.engine.work import Call, Work
+from tasks_monitor.engine.claim import Claim
 from tasks_monitor.models import Server
+from tasks_monitor.states import State
 from tasks_monitor.transport import Endpoint
 
 
@@ -37,14 +38,13 @@ def endpoint_at(
     )
 
 
-def endpoint_for(work: Work) -> Endpoint:
-    """Where this work goes. A call may take as long as its server is allowed to; everything else
-    answers soon or never.
+def endpoint_for(claim: Claim) -> Endpoint:
+    """Where the request of this claim goes. A call may take as long as its server is allowed to;
+    everything else answers soon or never.
     """
-    server = work.claim.server
-    timeout_s = (
-        server.call_timeout_s if isinstance(work, Call) else settings.ENGINE["POLL_TIMEOUT_S"]
-    )
+    server = claim.server
+    calls = claim.state == State.READY
+    timeout_s = server.call_timeout_s if calls else settings.ENGINE["POLL_TIMEOUT_S"]
     return endpoint_at(
         server.server_id,
         server.url,

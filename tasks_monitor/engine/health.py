@@ -49,9 +49,14 @@ def _note_reply(server_id: int, exchange: Exchange, now: datetime) -> None:
         Server.objects.filter(pk=server_id).update(last_problem=reply.sentence[:500])
 
 
+def _locked(server_id: int) -> Server:
+    """The server, locked. Its credential stays closed: there may be no key that opens it."""
+    return Server.objects.select_for_update(no_key=True).defer("credential").get(pk=server_id)
+
+
 @transaction.atomic
 def _reached(server_id: int, now: datetime) -> None:
-    server = Server.objects.select_for_update().get(pk=server_id)
+    server = _locked(server_id)
     if server.unreachable_since is not None:
         server.last_problem = ""
         _clear_hold(server, "unreachable")
@@ -78,7 +83,7 @@ def _clear_hold(server: Server, reason: str) -> None:
 def _unreachable(server_id: int, exchange: Exchange, now: datetime) -> None:
     """Back off for the whole server: one probe after each pause instead of one per operation."""
     assert exchange.failure is not None
-    server = Server.objects.select_for_update().get(pk=server_id)
+    server = _locked(server_id)
     if server.not_before is not None and server.not_before > now:
         return
     server.failures = min(server.failures + 1, 30)
@@ -99,7 +104,7 @@ def _hold(server_id: int, seconds: float, reason: str, now: datetime) -> None:
     longer = Q(not_before__isnull=True) | Q(not_before__lt=until)
     held = Server.objects.filter(longer, pk=server_id)
     if held.update(not_before=until, not_before_reason=reason):
-        server = Server.objects.get(pk=server_id)
+        server = Server.objects.defer("credential").get(pk=server_id)
         _record(server, "server.throttled", now, seconds=round(seconds))
 
 

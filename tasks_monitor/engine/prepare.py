@@ -1,13 +1,15 @@
 """Prepare: decides what a claimed operation needs next, and writes it down before it leaves."""
 
+import logging
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from django.db import transaction
+from django.db import connection, transaction
 
 from mcpdesk.mcp.headers import HeaderPlan, InvalidToolHeader, header_plan
 from tasks_monitor.engine.claim import Claim, release
+from tasks_monitor.engine.endpoints import endpoint_for
 from tasks_monitor.engine.rows import lock, move, note
 from tasks_monitor.engine.work import Call, Cancel, Poll, Update, Work, next_request_id
 from tasks_monitor.models import (
@@ -18,12 +20,29 @@ from tasks_monitor.models import (
     Operation,
 )
 from tasks_monitor.states import State
+from tasks_monitor.transport import Endpoint
+
+logger = logging.getLogger(__name__)
 
 
-def prepare(claims: Iterable[Claim], now: datetime) -> list[Work]:
-    """The requests to make for these claims; each is durable before it is returned."""
-    works = (_prepare_one(claim, now) for claim in claims)
-    return [work for work in works if work is not None]
+def prepare(claims: Iterable[Claim], now: datetime) -> list[tuple[Work, Endpoint]]:
+    """The requests to make for these claims and where they go; each is durable when returned.
+
+    A claim that cannot be prepared waits for its lease to end, and takes no other one with it.
+    """
+    prepared = []
+    for claim in claims:
+        try:
+            # first the endpoint: nothing is written of a request that could not be addressed
+            endpoint, work = endpoint_for(claim), _prepare_one(claim, now)
+        except Exception:
+            logger.exception("operation %s could not be prepared", claim.operation_id)
+            if not connection.is_usable():
+                break
+            continue
+        if work is not None:
+            prepared.append((work, endpoint))
+    return prepared
 
 
 def _prepare_one(claim: Claim, now: datetime) -> Work | None:

@@ -24,6 +24,8 @@ from tasks_monitor.signals import tell_input_requests_changed
 
 #: After this many polls with the key still there since the acknowledgement, the answer may be lost.
 OUTSTANDING_POLLS = 3
+#: Deliveries that still wait for the server to do something.
+_UNDER_WAY = frozenset({DeliveryState.SAVED, DeliveryState.SENT, DeliveryState.ACKNOWLEDGED})
 #: The identical answer goes out at most this often by itself; then an operator looks.
 MAX_TIMES_SENT = 2
 
@@ -82,8 +84,9 @@ def _latest_revisions(operation: Operation) -> dict[str, InputRequest]:
 
 
 def _is_same(known: InputRequest, request: inputs.InputRequest) -> bool:
-    """The same question, unless the server took it back and asks it anew."""
-    return known.fingerprint == request.fingerprint and known.state != InputRequestState.WITHDRAWN
+    """The same question, unless it was over: taken back, or of a task that was given up."""
+    over = {InputRequestState.WITHDRAWN, InputRequestState.CLOSED}
+    return known.fingerprint == request.fingerprint and known.state not in over
 
 
 def _open(
@@ -132,9 +135,10 @@ def _supersede(operation: Operation, known: InputRequest | None, now: datetime) 
     if known.state == InputRequestState.OPEN:
         close_question(operation, known, InputRequestState.SUPERSEDED, now)
     delivery = delivery_of(known)
-    if delivery is not None and delivery.state == DeliveryState.SAVED:
+    if delivery is not None and delivery.state in _UNDER_WAY:
+        sent = "after" if delivery.times_sent else "before"
         delivery.state = DeliveryState.NOT_NEEDED
-        delivery.problem = "The server changed the question before the answer was sent."
+        delivery.problem = f"The server changed the question {sent} the answer was sent."
         delivery.save(update_fields=["state", "problem"])
 
 
@@ -200,6 +204,19 @@ def settle_delivery(operation: Operation, delivery: Delivery, now: datetime) -> 
         "answer.observed",
         now,
         question=delivery.input_request_id,
+    )
+
+
+def give_up_task_questions(operation: Operation, now: datetime) -> None:
+    """The task is given up for another one: none of its questions and answers count for that."""
+    questions = operation.input_requests.filter(source=InputRequestSource.TASK)
+    for question in questions.select_for_update().filter(state=InputRequestState.OPEN):
+        close_question(operation, question, InputRequestState.CLOSED, now)
+    questions.exclude(state__in=[InputRequestState.WITHDRAWN, InputRequestState.SUPERSEDED]).update(
+        state=InputRequestState.CLOSED
+    )
+    Delivery.objects.filter(input_request__in=questions, state__in=_UNDER_WAY).update(
+        state=DeliveryState.NOT_NEEDED, problem="The task that asked was given up."
     )
 
 

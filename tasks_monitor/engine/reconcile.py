@@ -8,11 +8,13 @@ from uuid import UUID
 from django.db import transaction
 
 from mcpdesk.audit.log import Actor
-from tasks_monitor.engine.adopt import check_task_id
+from mcpdesk.mcp.jsontext import storable
+from tasks_monitor.engine.adopt import check_task_id, followed
 from tasks_monitor.engine.doorbell import ring_on_commit
 from tasks_monitor.engine.errors import Refused
+from tasks_monitor.engine.questions import give_up_task_questions
 from tasks_monitor.engine.rows import lock, move, note
-from tasks_monitor.models import Operation, hash_task_id
+from tasks_monitor.models import Operation, Payload, hash_task_id
 from tasks_monitor.states import NEEDS_OPERATOR, State
 
 
@@ -30,7 +32,13 @@ _IN_WORDS = {
     Choice.RECORD_FAILED: "record it as failed",
 }
 
+#: A fresh beginning. The lease goes too: an exchange that is on its way is not about this.
 _NO_TASK: dict[str, Any] = {
+    "lease_token": None,
+    "leased_until": None,
+    "attention": False,
+    "cancel_requested_at": None,
+    "cancel_requested_by": None,
     "task_id": None,
     "task_hash": "",
     "task_created_at": None,
@@ -66,7 +74,7 @@ def reconcile(
     operation = lock(operation_id)
     if State(operation.state) not in NEEDS_OPERATOR:
         raise Refused("Only lost, stuck and unknown operations are reconciled.")
-    if not reason.strip() or "\x00" in reason:
+    if not reason.strip() or not storable(reason):
         raise Refused("Say why: the reason stays in the operation's explanation.")
     note(
         operation,
@@ -89,20 +97,37 @@ def _carry_out(
 ) -> None:
     words = f"{actor.name}: {_IN_WORDS[choice]}"
     if choice == Choice.SEND_AGAIN:
-        if operation.adopted:
-            raise Refused("An adopted task was not called by this desk: there is no call to send.")
-        due = {**_NO_TASK, "due_at": now, "state_only_rounds": 0}
-        move(operation, State.READY, now=now, actor=actor, reason=words, **due)
-        ring_on_commit(operation.pk)
+        _send_again(operation, words, actor, now)
     elif choice == Choice.ATTACH_TASK:
-        check_task_id(task_id or "")
-        task = {"task_id": task_id, "task_hash": hash_task_id(task_id or "")}
-        due = {**_NO_TASK, **task, "task_created_at": now, "due_at": now}
-        move(operation, State.WORKING, now=now, actor=actor, reason=words, **due)
-        ring_on_commit(operation.pk)
+        _attach(operation, task_id or "", words, actor, now)
     else:
         after = State.COMPLETED if choice == Choice.RECORD_DONE else State.FAILED
-        move(operation, after, now=now, actor=actor, reason=words)
         # the reason is a person's own text: on the operation, not in the log
-        operation.explanation = f"{words}: {reason}"[:500]
-        operation.save(update_fields=["explanation"])
+        explanation = f"{words}: {reason}"
+        move(operation, after, now=now, actor=actor, reason=words, explanation=explanation)
+
+
+def _send_again(operation: Operation, words: str, actor: Actor, now: datetime) -> None:
+    """The same call once more; from its beginning where it had gone on as a task."""
+    if operation.adopted:
+        raise Refused("An adopted task was not called by this desk: there is no call to send.")
+    fresh = {**_NO_TASK, "due_at": now, "state_only_rounds": 0}
+    if operation.has_task:
+        give_up_task_questions(operation, now)
+        # answers and requestState of the rounds before the task went with that call and no other
+        fresh["round"] = operation.round + 1
+        Payload.objects.filter(pk=operation.pk).update(request_state=None)
+    move(operation, State.READY, now=now, actor=actor, reason=words, **fresh)
+    ring_on_commit(operation.pk)
+
+
+def _attach(operation: Operation, task_id: str, words: str, actor: Actor, now: datetime) -> None:
+    check_task_id(task_id)
+    other = followed(operation.server, task_id)
+    if other is not None and other.pk != operation.pk:
+        raise Refused("Another operation of this desk follows that task.")
+    give_up_task_questions(operation, now)
+    task = {"task_id": task_id, "task_hash": hash_task_id(task_id), "task_created_at": now}
+    fresh = {**_NO_TASK, **task, "due_at": now}
+    move(operation, State.WORKING, now=now, actor=actor, reason=words, **fresh)
+    ring_on_commit(operation.pk)

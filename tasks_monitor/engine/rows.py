@@ -5,11 +5,19 @@ from typing import Any
 from uuid import UUID
 
 from mcpdesk.audit.log import DESK, Actor, record
-from tasks_monitor.models import InputRequest, InputRequestState, Operation
+from tasks_monitor.models import (
+    Delivery,
+    DeliveryState,
+    InputRequest,
+    InputRequestState,
+    Operation,
+)
 from tasks_monitor.signals import tell_input_requests_changed
 from tasks_monitor.states import NEEDS_OPERATOR, TERMINAL, State, check
 
 _SENTENCE_CHARS = 500
+#: A call that is safe to repeat is sent at most this often without an answer.
+MAX_REPEATS = 3
 
 
 class Raced(Exception):
@@ -17,10 +25,15 @@ class Raced(Exception):
 
 
 def lock(operation_id: UUID) -> Operation:
-    """The operation, locked until the transaction ends. Raises Operation.DoesNotExist."""
+    """The operation, locked until the transaction ends. Raises Operation.DoesNotExist.
+
+    What is sealed stays closed until it is asked for: most changes need neither the task id nor
+    the credential, and an operation that no key opens any more can still be ended.
+    """
     return (
         Operation.objects.select_for_update(of=("self",))
         .select_related("server")
+        .defer("task_id", "server__credential", "server__discovery")
         .get(pk=operation_id)
     )
 
@@ -31,21 +44,23 @@ def move(
     *,
     now: datetime,
     reason: str,
+    explanation: str = "",
     actor: Actor = DESK,
     code: int | None = None,
     **changes: Any,
 ) -> None:
     """Take the operation to another state, with its event, in the caller's transaction.
 
-    `reason` is a sentence for people (nothing a server wrote). `changes` are further columns.
-    Raises TransitionRefused for a pair outside the table, Raced when the row has moved already.
+    `reason` is a sentence for people and for the log (nothing a server wrote); `explanation` is
+    shown instead of it where it may hold more. `changes` are further columns. Raises
+    TransitionRefused for a pair outside the table, Raced when the row has moved already.
     """
     before = State(operation.state)
     check(before, after)
     columns = {
         "state": after,
         "updated_at": now,
-        **_settled(after, now, reason),
+        **_settled(after, now, explanation or reason),
         **changes,
     }
     if not Operation.objects.filter(pk=operation.pk, state=before).update(**columns):
@@ -64,21 +79,29 @@ def move(
     )
     if after in TERMINAL:
         close_questions(operation, after, now)
+        drop_answers(operation, "The operation ended before the answer was sent.")
 
 
-def _settled(after: State, now: datetime, reason: str) -> dict[str, Any]:
+def may_repeat(operation: Operation) -> bool:
+    """Whether a call without an answer goes out again by itself: never one that is to be ended."""
+    if operation.cancel_requested_at is not None:
+        return False
+    return operation.repeatable and operation.attempts_made < MAX_REPEATS
+
+
+def _settled(after: State, now: datetime, explanation: str) -> dict[str, Any]:
     """What goes with a state that nothing leaves by itself."""
     if after in TERMINAL:
         return {
             "finished_at": now,
-            "explanation": reason[:_SENTENCE_CHARS],
+            "explanation": explanation[:_SENTENCE_CHARS],
             "due_at": None,
             "attention": False,
             "lease_token": None,
             "leased_until": None,
         }
     if after in NEEDS_OPERATOR:
-        return {"explanation": reason[:_SENTENCE_CHARS], "due_at": None}
+        return {"explanation": explanation[:_SENTENCE_CHARS], "due_at": None}
     return {"explanation": ""}
 
 
@@ -94,6 +117,13 @@ def close_questions(operation: Operation, ended: State, now: datetime) -> None:
         state=InputRequestState.OPEN
     ):
         close_question(operation, question, state, now)
+
+
+def drop_answers(operation: Operation, problem: str) -> None:
+    """Answers that wait to be sent are not needed any more, for the reason given."""
+    Delivery.objects.filter(input_request__operation=operation, state=DeliveryState.SAVED).update(
+        state=DeliveryState.NOT_NEEDED, problem=problem
+    )
 
 
 def close_question(

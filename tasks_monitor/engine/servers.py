@@ -235,6 +235,13 @@ def _keep_listing(server: Server, tools: Any, now: datetime) -> None:
         server.test_problem = _discovery_problem(tools)
 
 
+@transaction.atomic
+def keep_newer_tools(server_id: int, tools: ToolList, now: datetime) -> None:
+    """Keep a list that was read on the way to something else."""
+    servers = Server.objects.select_for_update(no_key=True).defer("credential")
+    keep_tools(servers.get(pk=server_id), tools, now)
+
+
 def keep_tools(server: Server, tools: ToolList, now: datetime) -> None:
     """Replace the list of tools as a whole."""
     rows = {

@@ -21,8 +21,7 @@ from tasks_monitor.engine.apply_task import apply_task, keep_handle, schedule
 from tasks_monitor.engine.cancel import cancel_here
 from tasks_monitor.engine.questions import sync_round
 from tasks_monitor.engine.results import keep_result
-from tasks_monitor.engine.rows import lock, move, note
-from tasks_monitor.engine.servers import keep_tools
+from tasks_monitor.engine.rows import lock, may_repeat, move, note
 from tasks_monitor.models import (
     Attempt,
     AttemptOutcome,
@@ -36,12 +35,14 @@ from tasks_monitor.states import State
 from tasks_monitor.transport import FailureKind
 
 MAX_STATE_ONLY_ROUNDS = 20
-MAX_REPEATS = 3
 RETRY_FIRST_S = 1.0
 RETRY_LAST_S = 600.0
 
 #: Nothing left, and nothing will: trying again would change nothing.
 _HOPELESS: Final = frozenset({FailureKind.BAD_ENDPOINT, FailureKind.BLOCKED_ADDRESS})
+_LOGGED: Final[dict[str, str]] = {
+    FailureKind.REDIRECT: "The server redirects in a way that is not followed"
+}
 
 
 def settle_call(attempt_id: int, step: Step[CallOutcome], now: datetime) -> None:
@@ -54,10 +55,10 @@ def settle_call(attempt_id: int, step: Step[CallOutcome], now: datetime) -> None
     operation = lock(operation_id)
     attempt = Attempt.objects.select_for_update().get(pk=attempt_id)
     late = attempt.outcome == AttemptOutcome.UNKNOWN
-    if step.tools is not None:
-        keep_tools(operation.server, step.tools, now)
-    _close_attempt(attempt, step.outcome, now)
-    if _is_current(operation, attempt, late):
+    is_first = late or attempt.outcome == AttemptOutcome.PENDING
+    if is_first:
+        _close_attempt(attempt, step.outcome, now)
+    if is_first and _is_current(operation, attempt, late):
         if attempt.outcome != AttemptOutcome.NOT_SENT:
             _record_answered(operation, attempt, step.outcome, now)
         _apply(operation, attempt, step, now)
@@ -134,7 +135,7 @@ def _apply(operation: Operation, attempt: Attempt, step: Step[CallOutcome], now:
     elif isinstance(outcome, InputRequired):
         _input_required(operation, outcome, now)
     elif isinstance(outcome, TaskCreated):
-        _task_created(operation, outcome, step, now)
+        _task_created(operation, outcome, now)
     elif isinstance(outcome, InvalidResult):
         _invalid(operation, outcome, now)
     else:
@@ -218,9 +219,7 @@ def _state_only(operation: Operation, now: datetime) -> None:
 _NO_LEASE: Final[dict[str, Any]] = {"lease_token": None, "leased_until": None}
 
 
-def _task_created(
-    operation: Operation, outcome: TaskCreated, step: Step[CallOutcome], now: datetime
-) -> None:
+def _task_created(operation: Operation, outcome: TaskCreated, now: datetime) -> None:
     task = outcome.task
     keep_handle(operation, task.task_id, now)
     operation.payload.request_state = None
@@ -233,7 +232,7 @@ def _task_created(
         status=str(task.status) if task.status else "unknown",
     )
     if _is_whole(task):
-        apply_task(operation, task, now, step.exchange.server_date)
+        apply_task(operation, task, now)
         return
     # what a handle may leave out (result, error, questions) is asked for at once
     operation.poll_not_before = now
@@ -244,6 +243,8 @@ def _task_created(
 
 def _is_whole(task: Task) -> bool:
     """Whether the handle says all that `tasks/get` would: a CreateTaskResult need not."""
+    if task.status is None:
+        return False
     needs = {
         TaskStatus.COMPLETED: task.result,
         TaskStatus.FAILED: task.error,
@@ -293,10 +294,13 @@ def _no_answer(
         _not_sent(operation, outcome, now)
     elif _was_turned_away(step):
         _send_later(operation, outcome.sentence, now)
-    elif operation.repeatable and operation.attempts_made < MAX_REPEATS:
+    elif may_repeat(operation):
         _send_later(operation, "No answer came, and this call is safe to repeat", now)
     elif operation.state != State.UNKNOWN:
-        move(operation, State.UNKNOWN, now=now, reason=outcome.sentence, **_NO_LEASE)
+        # where a server redirects to is its own text: shown, not logged
+        reason = _LOGGED.get(outcome.reason, outcome.sentence)
+        words = outcome.sentence
+        move(operation, State.UNKNOWN, now=now, reason=reason, explanation=words, **_NO_LEASE)
 
 
 def _not_sent(operation: Operation, outcome: NoAnswer, now: datetime) -> None:

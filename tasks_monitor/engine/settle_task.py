@@ -8,9 +8,10 @@ from django.db import connection
 from mcpdesk.mcp.outcomes import Acknowledged, AckOutcome, TaskMissing, TaskOutcome
 from mcpdesk.mcp.tasks import Task
 from tasks_monitor.engine.apply_task import apply_task, poll_delay, schedule
+from tasks_monitor.engine.claim import Claim
 from tasks_monitor.engine.rows import lock, move, note
 from tasks_monitor.engine.work import Cancel, Poll, Update
-from tasks_monitor.models import Delivery, DeliveryState, Operation
+from tasks_monitor.models import Delivery, DeliveryState, Operation, hash_task_id
 from tasks_monitor.session import Step
 from tasks_monitor.states import POLLED, TERMINAL, State
 
@@ -66,16 +67,25 @@ def settle_unchanged(polls: list[tuple[Poll, datetime]], now: datetime) -> None:
 def settle_poll(work: Poll, step: Step[TaskOutcome], now: datetime) -> None:
     """Apply one poll that may have changed something, in the caller's transaction."""
     operation = lock(work.claim.operation_id)
+    if not _is_about(operation, work.claim):
+        return
     outcome = step.outcome
-    if isinstance(outcome, Task):
-        # what the server says of this task is true whoever holds the lease
-        apply_task(operation, outcome, now, step.exchange.server_date)
-    elif operation.lease_token != work.claim.lease_token or State(operation.state) in TERMINAL:
+    holds = operation.lease_token == work.claim.lease_token
+    is_over = State(operation.state) in TERMINAL
+    if isinstance(outcome, Task) and (holds or is_over or outcome.is_terminal):
+        apply_task(operation, outcome, now, step.exchange.server_date or now)
+    elif not holds or is_over:
+        # somebody else looks at the task by now, and knows better which answers are on their way
         return
     elif isinstance(outcome, TaskMissing):
         _missing(operation, outcome, now)
     else:
         _failed(operation, now)
+
+
+def _is_about(operation: Operation, claim: Claim) -> bool:
+    """Whether the operation still follows the task of this claim: an operator may have decided."""
+    return operation.task_hash == hash_task_id(claim.task_id)
 
 
 def _missing(operation: Operation, outcome: TaskMissing, now: datetime) -> None:
@@ -166,7 +176,7 @@ def _problem(outcome: Any) -> str:
 def settle_cancel(work: Cancel, step: Step[AckOutcome], now: datetime) -> None:
     """The request was made; whether the task ends as cancelled, the next polls tell."""
     operation = lock(work.claim.operation_id)
-    if State(operation.state) in TERMINAL:
+    if State(operation.state) in TERMINAL or not _is_about(operation, work.claim):
         return
     outcome = step.outcome
     code = getattr(outcome, "code", None)

@@ -8,6 +8,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 
 from mcpdesk.audit.log import Actor, record
+from mcpdesk.mcp.jsontext import canonical, storable
 from tasks_monitor.engine.doorbell import ring_on_commit
 from tasks_monitor.engine.errors import Refused
 from tasks_monitor.models import Answerers, Era, Operation, Payload, Server
@@ -90,7 +91,7 @@ def callable_server(team_id: int, server_id: int) -> Server:
 
 def check_tool(server: Server, tool_name: str) -> None:
     """Refuse what the server's own list says cannot be called."""
-    if not tool_name or len(tool_name) > 256 or "\x00" in tool_name:
+    if not 0 < len(tool_name) <= 256 or not storable(tool_name):
         raise Refused("Name the tool: 1 to 256 characters.")
     if server.tools_fetched_at is None:
         return
@@ -118,10 +119,10 @@ def check_arguments(arguments: object) -> None:
 
 def check_texts(reason: str, idempotency_key: str | None) -> None:
     """Refuse texts that do not fit their columns."""
-    if len(reason) > MAX_REASON_CHARS or "\x00" in reason:
+    if len(reason) > MAX_REASON_CHARS or not storable(reason):
         raise Refused(f"The reason must be at most {MAX_REASON_CHARS} characters of text.")
     key = idempotency_key
-    if key is not None and (not key or len(key) > MAX_KEY_CHARS or "\x00" in key):
+    if key is not None and (not 0 < len(key) <= MAX_KEY_CHARS or not storable(key)):
         raise Refused(f"An idempotency key has 1 to {MAX_KEY_CHARS} characters.")
 
 
@@ -142,8 +143,9 @@ def _earlier(team_id: int, idempotency_key: str | None) -> Operation | None:
 
 def _same(earlier: Operation, server: Server, tool_name: str, arguments: Any) -> Operation:
     """The earlier operation, when the request is the same one."""
-    asked = (earlier.server_id, earlier.tool_name, earlier.payload.arguments)
-    if asked != (server.pk, tool_name, arguments):
+    # as JSON: to Python 1, 1.0 and True are the same
+    asked = (earlier.server_id, earlier.tool_name, canonical(earlier.payload.arguments))
+    if asked != (server.pk, tool_name, canonical(arguments)):
         raise Refused("This idempotency key was used for a different request.")
     return earlier
 

@@ -1,19 +1,23 @@
 """Sweep: finds what nobody rang for, and ends what has run out."""
 
+import logging
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import Q
 
 from mcpdesk.audit.log import CLOCK
-from tasks_monitor.engine.rows import lock, move
+from tasks_monitor.engine.rows import lock, may_repeat, move
 from tasks_monitor.models import Attempt, AttemptOutcome, Operation
-from tasks_monitor.states import TERMINAL, State
+from tasks_monitor.states import POLLED, TERMINAL, State
+
+logger = logging.getLogger(__name__)
 
 BATCH = 500
-MAX_REPEATS = 3
 
 
 def sweep(now: datetime) -> int:
@@ -28,10 +32,23 @@ def anything_due(now: datetime) -> bool:
     return Operation.objects.filter(free, idle, due_at__lte=now, server__paused=False).exists()
 
 
+def _each(change: Callable[[UUID, datetime], bool], ids: Iterable[UUID], now: datetime) -> int:
+    """One transaction each. A row that cannot be changed keeps no other one waiting."""
+    changed = 0
+    for pk in ids:
+        try:
+            changed += change(pk, now)
+        except (OperationalError, InterfaceError):
+            raise
+        except Exception:
+            logger.exception("the sweep could not change operation %s", pk)
+    return changed
+
+
 def _lost_calls(now: datetime) -> int:
     """A call whose worker never came back: we do not know what became of it."""
     ids = Operation.objects.filter(state=State.CALLING, leased_until__lte=now)
-    return sum(_lose_call(pk, now) for pk in ids.values_list("pk", flat=True)[:BATCH])
+    return _each(_lose_call, ids.values_list("pk", flat=True)[:BATCH], now)
 
 
 @transaction.atomic
@@ -44,7 +61,7 @@ def _lose_call(operation_id: UUID, now: datetime) -> bool:
         finished_at=now,
         problem="The worker that sent it did not come back.",
     )
-    again = operation.repeatable and operation.attempts_made < MAX_REPEATS
+    again = may_repeat(operation)
     move(
         operation,
         State.READY if again else State.UNKNOWN,
@@ -68,7 +85,7 @@ def _deadlines(now: datetime) -> int:
     ids = Operation.objects.filter(
         state__in=[*waiting, State.STUCK], deadline_at__lte=now
     ).values_list("pk", flat=True)[:BATCH]
-    return sum(_expire(pk, now) for pk in ids)
+    return _each(_expire, ids, now)
 
 
 @transaction.atomic
@@ -84,17 +101,22 @@ def _bounds(now: datetime) -> int:
     """Nothing is polled for ever: past the bounds an operator has to look."""
     too_old = now - timedelta(days=settings.ENGINE["MAX_AGE_DAYS"])
     over = Q(polls__gte=settings.ENGINE["MAX_POLLS"]) | Q(created_at__lte=too_old)
-    ids = Operation.objects.filter(
-        over, state__in=[State.WORKING, State.INPUT_REQUIRED]
-    ).values_list("pk", flat=True)[:BATCH]
-    return sum(_give_up(pk, now) for pk in ids)
+    looked_at = Q(state__in=[State.WORKING, State.INPUT_REQUIRED]) | Q(
+        state=State.STUCK, due_at__isnull=False
+    )
+    ids = Operation.objects.filter(over, looked_at).values_list("pk", flat=True)[:BATCH]
+    return _each(_give_up, ids, now)
 
 
 @transaction.atomic
 def _give_up(operation_id: UUID, now: datetime) -> bool:
     operation = lock(operation_id)
-    if State(operation.state) not in {State.WORKING, State.INPUT_REQUIRED}:
+    if State(operation.state) not in POLLED:
         return False
+    # the lease goes too: a poll that is on its way must not make it due again
+    rest: dict[str, Any] = {"due_at": None, "lease_token": None, "leased_until": None}
+    if operation.state == State.STUCK:
+        return bool(Operation.objects.filter(pk=operation.pk).update(**rest))
     reason = "It was checked for longer than this desk's bounds allow"
-    move(operation, State.STUCK, now=now, actor=CLOCK, reason=reason)
+    move(operation, State.STUCK, now=now, actor=CLOCK, reason=reason, **rest)
     return True
