@@ -135,9 +135,19 @@ class Item:
         return delivery_steps(self.delivery, self.approval.input_request)
 
 
-def of(member: Member, approval: Approval, now: datetime, attempt: Attempt | None = None) -> Item:
-    """What this member sees of the item now, after `attempt` if they have just tried something."""
-    seen = access.may_see_payload(member, approval.operation)
+def of(
+    member: Member,
+    approval: Approval,
+    now: datetime,
+    attempt: Attempt | None = None,
+    *,
+    live_parts_only: bool = False,
+) -> Item:
+    """What this member sees of the item now, after `attempt` if they have just tried something.
+
+    `live_parts_only` leaves out the question and the arguments: they do not change by themselves.
+    """
+    seen = not live_parts_only and access.may_see_payload(member, approval.operation)
     request = approval.input_request
     delivery = _delivery(request)
     asked = question.read(request) if seen and request else None

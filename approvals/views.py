@@ -64,7 +64,9 @@ def inbox_item(request: MemberRequest, approval_id: UUID) -> HttpResponse:
 def inbox_item_live(request: MemberRequest, approval_id: UUID) -> HttpResponse:
     """The parts of an item's page that change by themselves; never its form."""
     member, approval = _door(request, approval_id)
-    return render(request, "approvals/live.html", _context(member, approval))
+    shown = item.of(member, approval, timezone.now(), live_parts_only=True)
+    events = selectors.timeline(approval)
+    return render(request, "approvals/live.html", {"item": shown, "events": events})
 
 
 @require_POST
@@ -72,15 +74,16 @@ def inbox_item_live(request: MemberRequest, approval_id: UUID) -> HttpResponse:
 def decide(request: MemberRequest, approval_id: UUID) -> HttpResponse:
     """Answer a question; a page that says why not whenever nothing was sent."""
     member, approval = _door(request, approval_id)
-    said = forms.said(request.POST, _asked(member, approval))
+    asked = _asked(member, approval)
+    said = forms.said(request.POST, asked)
     if said is None:
-        return _not_done(request, approval_id, outcomes.Refused("Choose what to answer."))
+        return _not_done(request, approval_id, asked, outcomes.Refused("Choose what to answer."))
     outcome = decide_item(approval_id, member=member, said=said, now=timezone.now())
     if isinstance(outcome, outcomes.Missing):
         raise Http404
     if isinstance(outcome, outcomes.Decided):
         return _decided(request, member, outcome)
-    return _not_done(request, approval_id, outcome)
+    return _not_done(request, approval_id, asked, outcome)
 
 
 @require_POST
@@ -88,7 +91,7 @@ def decide(request: MemberRequest, approval_id: UUID) -> HttpResponse:
 def snooze(request: MemberRequest, approval_id: UUID) -> HttpResponse:
     """Put the item aside ("Not now"), or back again with `until=now`; what was typed is kept."""
     member, approval = _door(request, approval_id)
-    _keep(request, member, approval)
+    _keep(request, member, approval, _asked(member, approval))
     verb = snoozing.wake if request.POST.get("until") == "now" else snoozing.snooze
     outcome = verb(approval_id, member=member, now=timezone.now())
     if isinstance(outcome, outcomes.Missing):
@@ -107,7 +110,7 @@ def snooze(request: MemberRequest, approval_id: UUID) -> HttpResponse:
 def draft(request: MemberRequest, approval_id: UUID) -> HttpResponse:
     """Keep what is being typed; says in words whether it was kept."""
     member, approval = _door(request, approval_id)
-    kept = _keep(request, member, approval)
+    kept = _keep(request, member, approval, _asked(member, approval))
     if not request.htmx:
         return redirect("inbox_item", approval_id)
     return render(request, "approvals/draft.html", {"kept": kept, "saved_at": timezone.now()})
@@ -151,10 +154,9 @@ def _asked(member: Member, approval: Approval) -> Question:
     return question.read(approval.input_request)
 
 
-def _keep(request: MemberRequest, member: Member, approval: Approval) -> bool:
+def _keep(request: MemberRequest, member: Member, approval: Approval, asked: Question) -> bool:
     if not access.may_decide(member, approval):
         return False
-    asked = _asked(member, approval)
     typed = forms.submitted(request.POST, asked)
     return drafts.save(approval, asked, user=member.user, submitted=typed, now=timezone.now())
 
@@ -179,12 +181,13 @@ def _go_on(request: MemberRequest, member: Member, done: Approval) -> HttpRespon
 def _not_done(
     request: MemberRequest,
     approval_id: UUID,
+    asked: Question,
     outcome: outcomes.AlreadyAnswered | outcomes.Lost | outcomes.Ended | outcomes.Refused,
 ) -> HttpResponse:
     """The item as it is now, with why nothing was sent and with what was typed."""
     member, approval = _door(request, approval_id)
-    typed = forms.submitted(request.POST, _asked(member, approval))
-    _keep(request, member, approval)
+    typed = forms.submitted(request.POST, asked)
+    _keep(request, member, approval, asked)
     errors = outcome.errors if isinstance(outcome, outcomes.Refused) else {}
     context = _context(member, approval, Attempt(outcome.sentence, typed, errors))
     if request.htmx.target == DETAIL:

@@ -1,8 +1,10 @@
 """Intake: a question opens an item, its end closes it, and each is taken in once."""
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
+from typing import Any
 
 import pytest
 from django.db import IntegrityError, connection
@@ -122,6 +124,19 @@ def test_a_touched_question_makes_open_forms_stale(ask: Ask) -> None:
     _change(approval, InputRequestState.OPEN)
     assert approval.is_open
     assert approval.version == 2
+
+
+def test_open_pages_are_told_of_a_touched_question(
+    ask: Ask,
+    monkeypatch: pytest.MonkeyPatch,
+    django_capture_on_commit_callbacks: Callable[..., AbstractContextManager[object]],
+) -> None:
+    told: list[dict[str, Any]] = []
+    approval = ask()
+    monkeypatch.setattr("mcpdesk.audit.announce.post", lambda group, what: told.append(what))
+    with django_capture_on_commit_callbacks(execute=True):
+        _change(approval, InputRequestState.OPEN)
+    assert [what["approval"] for what in told] == [str(approval.pk)]
 
 
 def test_a_question_that_came_and_went_unseen_opens_nothing(db: None) -> None:
