@@ -4,7 +4,7 @@ import pytest
 
 from tasks_monitor.models import Attempt, AttemptOutcome
 from tasks_monitor.states import State
-from tests.engine.conftest import Desk
+from tests.engine.desk import Desk
 
 pytestmark = pytest.mark.django_db
 
@@ -15,7 +15,7 @@ def test_a_call_that_returns_is_completed_with_its_result(desk: Desk) -> None:
     assert operation.state == State.COMPLETED
     assert operation.is_error is False
     assert operation.payload.result["content"][0]["text"] == "hello"
-    assert desk.simulator.side_effects("n1") == 1
+    assert desk.simulator.done("n1") == 1
 
 
 def test_a_tools_own_error_is_completed_with_a_flag(desk: Desk) -> None:
@@ -36,7 +36,7 @@ def test_the_attempt_is_recorded_with_its_own_request_id(desk: Desk) -> None:
 
     attempt = Attempt.objects.get(operation=operation)
     assert (attempt.number, attempt.outcome) == (1, AttemptOutcome.ANSWERED)
-    sent = desk.simulator.get("/requests")["recent"]
+    sent = desk.simulator.requests()["recent"]
     assert [r["id"] for r in sent if r["method"] == "tools/call"] == [attempt.request_id]
 
 
@@ -75,6 +75,6 @@ def test_a_refused_connection_is_tried_again_when_the_server_is_back(desk: Desk)
     desk.settle(operation)
 
     assert operation.state == State.COMPLETED
-    assert desk.simulator.side_effects("n2") == 1
+    assert desk.simulator.done("n2") == 1
     desk.server.refresh_from_db()
     assert desk.server.unreachable_since is None

@@ -85,6 +85,10 @@ class SimulatorProcess:
         report: dict[str, Any] = self.get("/side-effects")
         return report
 
+    def done(self, nonce: str) -> int:
+        """How often the work of this nonce was really done."""
+        return int(self.side_effects()["by_nonce"].get(nonce, 0))
+
     def requests(self) -> dict[str, Any]:
         """What was asked (GET /requests)."""
         report: dict[str, Any] = self.get("/requests")

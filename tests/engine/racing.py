@@ -1,0 +1,71 @@
+"""Two transactions at the same moment: with the lock one waits for the other, without it both go.
+
+A race that is not seen with the lock off would prove nothing, so each race has both tests.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+from django.db import connection
+from django.db.models import QuerySet
+
+MEET_S = 0.4
+
+
+class Meeting:
+    """Where two threads wait for each other, for a moment: who is locked out cannot come."""
+
+    def __init__(self) -> None:
+        self._barrier = threading.Barrier(2)
+
+    def wait(self) -> None:
+        try:
+            self._barrier.wait(MEET_S)
+        except threading.BrokenBarrierError:
+            return
+
+
+@contextmanager
+def meeting_after(target: str) -> Iterator[None]:
+    """Both threads meet right after this function (such as a lock) has returned in each."""
+    meeting = Meeting()
+    module, _, name = target.rpartition(".")
+    original = getattr(__import__(module, fromlist=[name]), name)
+
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        result = original(*args, **kwargs)
+        meeting.wait()
+        return result
+
+    with mock.patch(target, wrapped):
+        yield
+
+
+@contextmanager
+def locks_off() -> Iterator[None]:
+    """SELECT ... FOR UPDATE without FOR UPDATE."""
+    with mock.patch.object(QuerySet, "select_for_update", lambda self, *_, **__: self):
+        yield
+
+
+def side_by_side(*verbs: Callable[[], Any]) -> list[Any]:
+    """What each of them returned or raised, run at once in threads of their own."""
+    results: list[Any] = [None] * len(verbs)
+
+    def run(at: int) -> None:
+        try:
+            results[at] = verbs[at]()
+        except Exception as error:
+            results[at] = error
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=run, args=(at,)) for at in range(len(verbs))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    return results
