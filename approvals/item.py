@@ -228,11 +228,16 @@ def _warnings(asked: Question | None) -> list[str]:
     """What to look out for in the server's words, each sentence once."""
     if asked is None:
         return []
-    texts = [asked.message, *(f"{field.label} {field.help}" for field in asked.fields)]
+    texts = [asked.message, *(_words(field) for field in asked.fields)]
     found = [warning for text in texts for warning in warnings_for(text)]
     if asked.link is not None:
         found.extend(asked.link.warnings)
     return list(dict.fromkeys(warning.sentence for warning in found))
+
+
+def _words(field: schema_form.Field) -> str:
+    """All that a server says in one field."""
+    return "\n".join((field.label, field.help, *(choice.title for choice in field.choices)))
 
 
 def _delivery(request: InputRequest | None) -> Delivery | None:

@@ -1,5 +1,6 @@
 """What a server asks, read once from an input request, as the desk puts it to a person."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -13,6 +14,7 @@ from tasks_monitor.models import InputRequest
 Submitted: TypeAlias = Mapping[str, str | list[str]]
 """What a browser posts for a question's fields, by the server's names for them."""
 
+_AFTER_HOST = re.compile(r"[/?#]")
 _CHOOSING = (schema_form.Kind.CHOICE, schema_form.Kind.CHOICES)
 _SAYS_NO = frozenset({Choice.DECLINE, Choice.CANCEL})
 
@@ -82,4 +84,4 @@ def _shape(fields: tuple[schema_form.Field, ...]) -> Shape:
 
 def server_host(server_url: str) -> str:
     """The host of an endpoint, with its port, for people and for comparing."""
-    return server_url.partition("//")[2].partition("/")[0]
+    return _AFTER_HOST.split(server_url.partition("//")[2], maxsplit=1)[0]

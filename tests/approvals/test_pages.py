@@ -582,3 +582,27 @@ def test_what_just_happened_is_said_once(
     posted = {"choice": "accept", "binding": token}
     page = browser.post(_url("inbox_decide", approval), posted, follow=True, **headers)
     assert _text(page).count("You accepted") == 1
+
+
+@pytest.mark.parametrize(
+    ("identity", "auth_kind", "shown"),
+    [
+        ("platform-bot", "bearer", "as <strong>platform-bot</strong>"),
+        ("", "bearer", "with its own credential"),
+        ("", "none", "without a sign-in"),
+    ],
+)
+def test_an_item_says_who_we_are_on_the_server(
+    ask: Ask, approver: Member, identity: str, auth_kind: str, shown: str
+) -> None:
+    approval = ask()
+    server = approval.operation.server
+    server.identity, server.auth_kind = identity, auth_kind
+    server.save()
+    assert shown in _text(_item(approver, approval))
+
+
+def test_hidden_characters_in_a_choice_are_warned_about(ask: Ask, approver: Member) -> None:
+    choices = [{"const": "a", "title": "A\u202e"}, {"const": "b", "title": "B"}]
+    page = _text(_item(approver, ask(fields={"a": {"type": "string", "oneOf": choices}})))
+    assert "change its reading direction" in page
