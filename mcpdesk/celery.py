@@ -4,8 +4,12 @@ import os
 from pathlib import Path
 
 from celery import Celery
+from kombu.transport import TRANSPORT_ALIASES
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mcpdesk.settings")
+
+# kombu's own file broker loses messages, and workers over them
+TRANSPORT_ALIASES["filesystem"] = "mcpdesk.embedded.broker:Transport"
 
 app = Celery("mcpdesk")
 app.config_from_object("django.conf:settings", namespace="CELERY")
