@@ -25,9 +25,9 @@ _PRIVATE = ".part"
 class Channel(filesystem.Channel):  # type: ignore[misc]
     """One connection's view of the folders named in the transport options."""
 
-    def _put(self, queue: str, payload: dict[str, Any], **_: Any) -> None:
+    def _put(self, queue: str, message: dict[str, Any], **_: Any) -> None:
         name = f"{time.time_ns()}_{uuid.uuid4()}.{queue}.msg"
-        _write(Path(self.data_folder_out) / name, payload)
+        _write(Path(self.data_folder_out) / name, message)
 
     def _get(self, queue: str, timeout: float | None = None) -> Any:
         """The oldest message. Raises `queue.Empty`."""
