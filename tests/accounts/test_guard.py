@@ -93,3 +93,12 @@ def test_signing_in_works_by_e_mail_address_in_any_case(member: Membership) -> N
     login = {"login": member.user.email.upper(), "password": "correct horse battery"}
     response = client.post("/accounts/login/?next=/operations/", {**login, "next": "/operations/"})
     assert response["Location"] == "/operations/"
+
+
+def test_nobody_takes_another_address(member: Membership) -> None:
+    client, email = Client(), member.user.email
+    client.post("/accounts/login/", {"login": email, "password": "correct horse battery"})
+    for action in ("action_add", "action_primary"):
+        client.post("/accounts/email/", {action: "", "email": "boss@example.test"})
+    member.user.refresh_from_db()
+    assert member.user.email == email
