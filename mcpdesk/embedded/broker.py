@@ -25,7 +25,9 @@ _PRIVATE = ".part"
 class Channel(filesystem.Channel):  # type: ignore[misc]
     """One connection's view of the folders named in the transport options."""
 
-    def _put(self, queue: str, message: dict[str, Any], **_: Any) -> None:
+    def _put(  # type: ignore[override]  # kombu names the second argument in two ways
+        self, queue: str, message: dict[str, Any], **_: Any
+    ) -> None:
         name = f"{time.time_ns()}_{uuid.uuid4()}.{queue}.msg"
         _write(Path(self.data_folder_out) / name, message)
 
