@@ -141,4 +141,4 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     report = outcome.get_result()
     whole = getattr(item, "funcargs", {}).get("desk")
     if report.failed and isinstance(whole, WholeDesk):
-        report.sections += [(f"log of {name}", whole.log(name)) for name in PARTS]
+        report.sections += [(f"log of {name}", whole.last_words(name)) for name in PARTS]

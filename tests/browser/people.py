@@ -1,15 +1,17 @@
 """People of a team, each in a browser of their own, and what they do all the time."""
 
 import re
+import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from django.test import Client
 from playwright.sync_api import APIResponse, Browser, BrowserContext, Locator, Page, expect
 
+from approvals.models import Approval, ApprovalState
 from mcpdesk.accounts.models import Membership, Role, Team, User
 from mcpdesk.accounts.sessions import TEAM_KEY
 from tests.factories import MembershipFactory, TeamFactory
@@ -20,8 +22,10 @@ LIVE = "[data-live-word]"
 #: Generous: the machine of the tests runs a browser, two databases' worth of processes and more.
 SOON_MS = 15_000
 
-# what Chromium says of answers that the pages expect
-_EXPECTED = re.compile(r"status of (403|404|409|422)|net::ERR_")
+T = TypeVar("T")
+
+# what Chromium says of refusals that the pages expect, and it and htmx of a desk that is away
+_EXPECTED = re.compile(r"status of (403|404|409|422)|net::ERR_|^htmx:(sendError|afterRequest),")
 
 
 @dataclass(slots=True)
@@ -163,3 +167,28 @@ def rows(page: Page) -> Locator:
 def state(page: Page) -> Locator:
     """The line of an operation's page that says in words where it is."""
     return page.locator(".state-line")
+
+
+def until(read: Callable[[], T]) -> T:
+    """Read again and again until there is something (true), within the usual time; it."""
+    deadline = time.monotonic() + SOON_MS / 1000
+    while not (found := read()):
+        assert time.monotonic() < deadline, "it never came true"
+        time.sleep(0.05)
+    return found
+
+
+def open_items(operation: str, count: int = 1) -> list[Approval]:
+    """The open items of this operation, once there are so many."""
+    waiting = Approval.objects.filter(operation_id=operation, state=ApprovalState.OPEN)
+    return until(lambda: found if len(found := list(waiting.order_by("pk"))) == count else [])
+
+
+def path(item: Approval) -> str:
+    """The address of an item."""
+    return f"/inbox/{item.pk}/"
+
+
+def accept(page: Page) -> None:
+    """Press the first button of the opened item's form."""
+    page.locator("button[name=choice][value=accept]").click()

@@ -1,8 +1,6 @@
 """The whole product for tests: web, worker and clock as processes of their own, on a free port."""
 
-import json
 import time
-import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,6 +13,8 @@ from tests.conftest import free_port
 
 START_S = 60.0
 PARTS = ("web", "worker", "clock")
+LAST_LINES = 8
+LINE_CHARS = 400
 
 
 @dataclass(slots=True)
@@ -68,13 +68,7 @@ class WholeDesk:
             assert time.monotonic() < deadline, f"the web process is silent:\n{tail(web.log)}"
             time.sleep(0.05)
 
-    def log(self, name: str) -> str:
-        """The last lines that a process wrote, for the report of a failure."""
-        return tail(self.folder / f"{name}.log")
-
-
-def control(origin: str, path: str) -> dict[str, object]:
-    """What a control endpoint of a peer or of the simulator says."""
-    with urllib.request.urlopen(f"{origin}{path}", timeout=10) as response:
-        found: dict[str, object] = json.load(response)
-        return found
+    def last_words(self, name: str) -> str:
+        """What a process wrote last, for the report of a failure; long lines are cut."""
+        lines = tail(self.folder / f"{name}.log", LAST_LINES).splitlines()
+        return "\n".join(line[:LINE_CHARS] for line in lines)
