@@ -8,6 +8,7 @@ from django.utils.functional import SimpleLazyObject
 
 from approvals.selectors import badge_count
 from mcpdesk.accounts.access import Member
+from mcpdesk.accounts.adapter import sends_mail
 from mcpdesk.accounts.guard import MemberRequest
 
 
@@ -32,9 +33,10 @@ def shell(request: HttpRequest) -> dict[str, object]:
     """Context for templates/base.html; costs nothing on pages that do not render it."""
     member: Member | None = getattr(request, "member", None)
     if member is None:
-        return {"member": None}
+        return {"member": None, "sends_mail": sends_mail()}
     return {
         "member": member,
+        "sends_mail": sends_mail(),
         "memberships": cast(MemberRequest, request).memberships,
         "places": [Place(label, path, request.path.startswith(path)) for label, path in _PLACES],
         "inbox_count": SimpleLazyObject(lambda: badge_count(member)),

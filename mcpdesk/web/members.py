@@ -1,4 +1,4 @@
-"""The verbs of the Team page: add, change, remove, deactivate. One transaction and event each."""
+"""The verbs of the Team page, each one transaction with its event in every team concerned."""
 
 import secrets
 from dataclasses import dataclass
@@ -89,25 +89,69 @@ def deactivate(membership_id: int, *, team_id: int, actor: Actor, now: datetime)
     Counts in every team of the person, so each of them gets the event. Raises `Refused` where
     the actor is not an admin of all these teams, or one of them would be left without an admin.
     """
+    user, everywhere = _whole_person(membership_id, team_id, actor)
+    for one in everywhere:
+        _keep_an_admin(one)
+    user.is_active = False
+    user.save(update_fields=["is_active"])
+    _record_everywhere("user.deactivated", everywhere, actor, now)
+
+
+@transaction.atomic(durable=True)
+def reactivate(membership_id: int, *, team_id: int, actor: Actor, now: datetime) -> None:
+    """Open a closed account again, with the password and the roles it had. Raises `Refused`."""
+    user, everywhere = _whole_person(membership_id, team_id, actor)
+    user.is_active = True
+    user.save(update_fields=["is_active"])
+    _record_everywhere("user.reactivated", everywhere, actor, now)
+
+
+@transaction.atomic(durable=True)
+def give_password(
+    membership_id: int, *, team_id: int, actor: Actor, now: datetime
+) -> tuple[User, str]:
+    """A new temporary password for somebody who forgot theirs; it ends their sessions.
+
+    Raises `Refused` for oneself, and where the actor is not an admin of all teams of the person.
+    """
+    user, everywhere = _whole_person(membership_id, team_id, actor)
+    if user == actor.user:
+        raise Refused("Change your own password in the user menu.")
+    password = _temporary_password()
+    user.set_password(password)
+    user.save(update_fields=["password"])
+    _record_everywhere("user.password_set", everywhere, actor, now)
+    return user, password
+
+
+def _whole_person(membership_id: int, team_id: int, actor: Actor) -> tuple[User, list[Membership]]:
+    """A person and all their memberships, locked, for what counts in every team of theirs."""
     user = _membership(Team.objects.get(pk=team_id), membership_id).user
     everywhere = list(_locked_memberships(user))
     for one in everywhere:
         _require_admin(actor, one)
-        _keep_an_admin(one)
-    user.is_active = False
-    user.save(update_fields=["is_active"])
+    return user, everywhere
+
+
+def _record_everywhere(
+    kind: str, everywhere: list[Membership], actor: Actor, now: datetime
+) -> None:
     for one in everywhere:
-        record("user.deactivated", team_id=one.team_id, actor=actor, now=now, person=_name(user))
+        record(kind, team_id=one.team_id, actor=actor, now=now, person=_name(one.user))
 
 
 def _new_user(email: str, name: str, password: str) -> tuple[User, str | None]:
     user = User(email=email, name=name.strip() or email.split("@")[0])
-    made = None if password else secrets.token_urlsafe(TEMPORARY_PASSWORD_BYTES)
+    made = None if password else _temporary_password()
     if password:
         check_password(password, user)
     user.set_password(made or password)
     user.save()
     return user, made
+
+
+def _temporary_password() -> str:
+    return secrets.token_urlsafe(TEMPORARY_PASSWORD_BYTES)
 
 
 def _locked(team_id: int) -> Team:

@@ -14,6 +14,8 @@ urlpatterns = [
     path("team/add/", team.add, name="team_add"),
     path("team/<int:pk>/role/", team.role, name="team_role"),
     path("team/<int:pk>/remove/", team.remove, name="team_remove"),
+    path("team/<int:pk>/password/", team.password, name="team_password"),
+    path("team/<int:pk>/reactivate/", team.reactivate, name="team_reactivate"),
     path("team/<int:pk>/deactivate/", team.deactivate, name="team_deactivate"),
     path("", include("mcpdesk.accounts.urls")),
 ]

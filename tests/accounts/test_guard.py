@@ -1,8 +1,15 @@
 """The door of every page."""
 
+import json
+import re
+from typing import Any
+
 import pytest
+from allauth.mfa.models import Authenticator
+from allauth.mfa.totp.internal.auth import TOTP
 from django.test import Client
 
+from mcpdesk.accounts.adapter import MFAAdapter
 from mcpdesk.accounts.models import Membership, Role, User
 from tests.factories import MembershipFactory, UserFactory
 from tests.web.browsing import browser, htmx, signed_in
@@ -102,3 +109,34 @@ def test_nobody_takes_another_address(member: Membership) -> None:
         client.post("/accounts/email/", {action: "", "email": "boss@example.test"})
     member.user.refresh_from_db()
     assert member.user.email == email
+
+
+def test_without_a_mail_server_no_reset_link_is_printed_anywhere(
+    member: Membership, settings: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+    page = Client().get("/accounts/password/reset/").content.decode()
+    assert "This desk sends no mail. Ask an admin" in page
+    Client().post("/accounts/password/reset/", {"email": member.user.email})
+    assert "/password/reset/key" not in "".join(capsys.readouterr())
+
+
+def test_with_a_mail_server_the_link_lets_them_set_a_new_password(
+    member: Membership, settings: Any, mailoutbox: list[Any]
+) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+    client = Client()
+    client.post("/accounts/password/reset/", {"email": member.user.email})
+    link = re.search(r"http://testserver(\S+)", mailoutbox[0].body)
+    assert link is not None
+    form = client.get(link[1], follow=True).redirect_chain[-1][0]
+    client.post(form, {"password1": "violet tractor 9", "password2": "violet tractor 9"})
+    member.user.refresh_from_db()
+    assert member.user.check_password("violet tractor 9")
+
+
+def test_secrets_of_two_factor_sign_in_are_encrypted(member: Membership) -> None:
+    totp = TOTP.activate(member.user, "JBSWY3DPEHPK3PXP")
+    stored = json.dumps(Authenticator.objects.get(pk=totp.instance.pk).data)
+    assert "JBSWY3DPEHPK3PXP" not in stored
+    assert MFAAdapter().decrypt(totp.instance.data["secret"]) == "JBSWY3DPEHPK3PXP"

@@ -155,7 +155,49 @@ def test_each_team_of_a_deactivated_person_gets_the_event(
     assert teams == {admin.team_id, second.team_id}
 
 
-@pytest.mark.parametrize("verb", ["role", "remove", "deactivate"])
+def test_a_closed_account_can_be_opened_again(client: Client, admin: Membership) -> None:
+    other = MembershipFactory(team=admin.team, user__name="Dora", user__is_active=False)
+    assert "Activate again" in client.get("/team/").content.decode()
+    client.post(f"/team/{other.pk}/reactivate/")
+    assert User.objects.get(name="Dora").is_active
+    assert events("user.reactivated") == [{"person": "Dora"}]
+
+
+def test_a_forgotten_password_is_replaced_by_one_shown_once_and_sessions_end(
+    client: Client, admin: Membership
+) -> None:
+    other = MembershipFactory(team=admin.team, user__name="Finn")
+    theirs = signed_in(other)
+    response = client.post(f"/team/{other.pk}/password/")
+    made = response.context["new_password"]
+    assert made in response.content.decode()
+    assert made not in client.get("/team/").content.decode()
+    assert Client().login(email=other.user.email, password=made)
+    assert theirs.get("/team/").status_code == 302
+    assert events("user.password_set") == [{"person": "Finn"}]
+
+
+def test_ones_own_password_is_not_replaced_here(client: Client, admin: Membership) -> None:
+    client.post(f"/team/{admin.pk}/password/")
+    admin.user.refresh_from_db()
+    assert admin.user.check_password("correct horse battery")
+
+
+def test_an_admin_cannot_take_over_somebody_whom_another_team_trusts(
+    client: Client, admin: Membership
+) -> None:
+    other = MembershipFactory(team=admin.team)
+    MembershipFactory(user=other.user, role=Role.ADMIN)
+    client.post(f"/team/{other.pk}/password/")
+    other.user.refresh_from_db()
+    assert other.user.check_password("correct horse battery")
+    assert "a team that you are not an admin of" in client.get("/team/").content.decode()
+
+
+VERBS = ["role", "remove", "deactivate", "reactivate", "password"]
+
+
+@pytest.mark.parametrize("verb", VERBS)
 def test_a_member_of_another_team_cannot_be_reached(
     client: Client, admin: Membership, verb: str
 ) -> None:
@@ -171,8 +213,8 @@ def test_a_member_of_another_team_cannot_be_reached(
 def test_only_admins_change_members(admin: Membership, role: Role) -> None:
     client = browser(role, admin.team)
     assert "Add a member" not in client.get("/team/").content.decode()
-    for path in ("add/", f"{admin.pk}/role/", f"{admin.pk}/remove/", f"{admin.pk}/deactivate/"):
-        assert client.post(f"/team/{path}", NEW).status_code == 403
+    for path in ("add", *(f"{admin.pk}/{verb}" for verb in VERBS)):
+        assert client.post(f"/team/{path}/", NEW).status_code == 403
     assert not Event.objects.exists()
 
 

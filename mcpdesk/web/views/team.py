@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -20,15 +21,15 @@ from mcpdesk.web.forms import AddMemberForm, RoleForm
 def _page(
     request: MemberRequest,
     form: AddMemberForm,
-    added: members.Added | None = None,
     status: int = 200,
+    **shown_once: object,
 ) -> HttpResponse:
     people = Membership.objects.filter(team=request.member.team).select_related("user")
     context = {
         "people": people.order_by("-user__is_active", "user__name", "pk"),
         "form": form,
         "roles": Role.choices,
-        "added": added,
+        **shown_once,
         "may_change": request.member.may(Permission.ADMINISTER),
     }
     return render(request, "web/team.html", context, status=status)
@@ -49,16 +50,11 @@ def add(request: MemberRequest) -> HttpResponse:
     if not form.is_valid():
         return _page(request, form, status=422)
     try:
-        added = members.add_member(
-            team_id=request.member.team_id,
-            actor=Actor.person(request.member),
-            now=datetime.now(UTC),
-            **form.values(),
-        )
+        added = members.add_member(**form.values(), **_who_and_when(request))
     except Refused as refusal:
         form.add_error(None, refusal.sentence)
         return _page(request, form, status=422)
-    return _page(request, AddMemberForm(), added)
+    return _page(request, AddMemberForm(), added=added)
 
 
 @require_POST
@@ -100,14 +96,41 @@ def deactivate(request: MemberRequest, pk: int) -> HttpResponse:
     )
 
 
+@require_POST
+@member_required(Permission.ADMINISTER)
+def reactivate(request: MemberRequest, pk: int) -> HttpResponse:
+    """Open a closed account again."""
+    return _carry_out(
+        request,
+        lambda **who_and_when: members.reactivate(pk, **who_and_when),
+        "Active again, with the password and the roles from before.",
+    )
+
+
+@require_POST
+@member_required(Permission.ADMINISTER)
+def password(request: MemberRequest, pk: int) -> HttpResponse:
+    """A new temporary password, shown once on the page that answers."""
+    try:
+        user, made = members.give_password(pk, **_who_and_when(request))
+    except Refused as refusal:
+        messages.error(request, refusal.sentence)
+        return redirect("team")
+    return _page(request, AddMemberForm(), new_password=made, new_password_of=user)
+
+
+def _who_and_when(request: MemberRequest) -> dict[str, Any]:
+    return {
+        "team_id": request.member.team_id,
+        "actor": Actor.person(request.member),
+        "now": datetime.now(UTC),
+    }
+
+
 def _carry_out(request: MemberRequest, verb: Callable[..., object], done: str) -> HttpResponse:
     """One verb, then the page again with what came of it."""
     try:
-        verb(
-            team_id=request.member.team_id,
-            actor=Actor.person(request.member),
-            now=datetime.now(UTC),
-        )
+        verb(**_who_and_when(request))
     except Refused as refusal:
         messages.error(request, refusal.sentence)
     else:
