@@ -194,6 +194,9 @@ LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/inbox/"
 ACCOUNT_ADAPTER = "mcpdesk.accounts.adapter.AccountAdapter"
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+# an address is what admins know a person by: nobody adds another one by themselves
+ACCOUNT_MAX_EMAIL_ADDRESSES = 1
+MFA_ADAPTER = "mcpdesk.accounts.adapter.MFAAdapter"
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"

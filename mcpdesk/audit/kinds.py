@@ -93,4 +93,6 @@ KINDS: dict[str, Kind] = {
     ),
     "member.removed": _kind("{actor} removed {person} from the team", "person"),
     "user.deactivated": _kind("{actor} deactivated {person}", "person"),
+    "user.reactivated": _kind("{actor} let {person} in again", "person"),
+    "user.password_set": _kind("{actor} gave {person} a new password", "person"),
 }
