@@ -47,7 +47,6 @@ INSTALLED_APPS = [
     # our `test` command runs the whole suite, so it comes before Django's
     "mcpdesk.embedded",
     "mcpdesk",
-    "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
