@@ -68,7 +68,9 @@ def schedule(operation: Operation, now: datetime) -> None:
     idle = operation.idle_input_polls > 0
     operation.attention = bool(outbox) or cancels or idle
     sends = DeliveryState.SAVED in outbox and DeliveryState.SENT not in outbox
-    operation.due_at = now if sends or cancels else operation.poll_not_before
+    # an adopted task may be cancelled before it was ever polled
+    next_poll = operation.poll_not_before or now
+    operation.due_at = now if sends or cancels else next_poll
     operation.lease_token = operation.leased_until = None
     operation.save(update_fields=["attention", "due_at", "lease_token", "leased_until"])
 

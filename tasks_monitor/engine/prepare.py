@@ -132,7 +132,11 @@ def _round_responses(operation: Operation, now: datetime) -> dict[str, Any] | No
 
 @transaction.atomic
 def _next_for_task(claim: Claim, now: datetime) -> Work | None:
-    """An answer before a cancellation, a cancellation before a poll; a poll where in doubt."""
+    """An answer before a cancellation, a cancellation before a poll; a poll where in doubt.
+
+    After a request that got no answer comes a poll: a cancellation that the server never answers
+    must not hide how the task ends.
+    """
     operation = _held(claim)
     if operation is None:
         return None
@@ -150,7 +154,8 @@ def _next_for_task(claim: Claim, now: datetime) -> Work | None:
         _mark_sent(operation, deliveries, now)
         responses = dict(d.as_input_response() for d in deliveries)
         return Update(claim, tuple(d.pk for d in deliveries), responses)
-    if operation.cancel_requested_at and operation.cancel_sent_at is None:
+    cancels = operation.cancel_requested_at and operation.cancel_sent_at is None
+    if cancels and not operation.failed_polls:
         return Cancel(claim)
     if operation.poll_not_before and operation.poll_not_before > now:
         release(claim, due_at=operation.poll_not_before)

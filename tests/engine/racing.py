@@ -3,9 +3,10 @@
 A race that is not seen with the lock off would prove nothing, so each race has both tests.
 """
 
+import pkgutil
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest import mock
 
@@ -29,19 +30,23 @@ class Meeting:
 
 
 @contextmanager
-def meeting_after(target: str) -> Iterator[None]:
-    """Both threads meet right after this function (such as a lock) has returned in each."""
+def meeting_after(*targets: str) -> Iterator[None]:
+    """Both threads meet right after one of these functions (such as a lock) returned in each."""
     meeting = Meeting()
-    module, _, name = target.rpartition(".")
-    original = getattr(__import__(module, fromlist=[name]), name)
+    with ExitStack() as stack:
+        for target in targets:
+            original = pkgutil.resolve_name(target)
+            stack.enter_context(mock.patch(target, _then(original, meeting.wait)))
+        yield
 
+
+def _then(function: Callable[..., Any], after: Callable[[], None]) -> Callable[..., Any]:
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        result = original(*args, **kwargs)
-        meeting.wait()
+        result = function(*args, **kwargs)
+        after()
         return result
 
-    with mock.patch(target, wrapped):
-        yield
+    return wrapped
 
 
 @contextmanager
