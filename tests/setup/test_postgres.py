@@ -76,8 +76,9 @@ def test_a_sockets_lock_that_names_some_other_program_does_not_stop_the_start(
     earlier = start(data, servers)
     earlier.ask_to_stop()
     assert eventually(lambda: earlier.ended() is not None)
-    account = identity_for(data / "postgres", programs() / "postgres").arguments()
-    other = subprocess.Popen(["sleep", "600"], cwd="/", **account)
+    account = identity_for(data / "postgres", programs() / "postgres")
+    sleep = [*account.prefix, "sleep", "600"]
+    other = subprocess.Popen(sleep, cwd="/", **account.arguments())
     try:
         lock = socket_dir(data) / f"{SOCKET_NAME}.lock"
         lock.write_text(f"{other.pid}\n{data / 'postgres'}\n1\n5432\n{socket_dir(data)}\n")
