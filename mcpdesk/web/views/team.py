@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from mcpdesk.accounts.access import Permission
@@ -61,6 +62,7 @@ def add(request: MemberRequest) -> HttpResponse:
 @member_required(Permission.ADMINISTER)
 def role(request: MemberRequest, pk: int) -> HttpResponse:
     """Give a member another role."""
+    _find(request, pk)
     form = RoleForm(request.POST)
     if not form.is_valid():
         messages.error(request, "That is not a role.")
@@ -69,7 +71,8 @@ def role(request: MemberRequest, pk: int) -> HttpResponse:
 
     return _carry_out(
         request,
-        lambda **who_and_when: members.change_role(pk, role=chosen, **who_and_when),
+        pk,
+        partial(members.change_role, role=chosen),
         f"The role is now {chosen.label}.",
     )
 
@@ -80,7 +83,8 @@ def remove(request: MemberRequest, pk: int) -> HttpResponse:
     """Take a person out of the team."""
     return _carry_out(
         request,
-        lambda **who_and_when: members.remove_member(pk, **who_and_when),
+        pk,
+        members.remove_member,
         "Removed from the team. Open pages of theirs have stopped updating.",
     )
 
@@ -91,7 +95,8 @@ def deactivate(request: MemberRequest, pk: int) -> HttpResponse:
     """Close a person's account."""
     return _carry_out(
         request,
-        lambda **who_and_when: members.deactivate(pk, **who_and_when),
+        pk,
+        members.deactivate,
         "Deactivated: no sign-in any more. Their votes and answers keep the name.",
     )
 
@@ -102,7 +107,8 @@ def reactivate(request: MemberRequest, pk: int) -> HttpResponse:
     """Open a closed account again."""
     return _carry_out(
         request,
-        lambda **who_and_when: members.reactivate(pk, **who_and_when),
+        pk,
+        members.reactivate,
         "Active again, with the password and the roles from before.",
     )
 
@@ -111,8 +117,11 @@ def reactivate(request: MemberRequest, pk: int) -> HttpResponse:
 @member_required(Permission.ADMINISTER)
 def password(request: MemberRequest, pk: int) -> HttpResponse:
     """A new temporary password, shown once on the page that answers."""
+    found = _find(request, pk)
     try:
-        user, made = members.give_password(pk, **_who_and_when(request))
+        user, made = members.give_password(found.pk, **_who_and_when(request))
+    except Membership.DoesNotExist:
+        raise Http404 from None
     except Refused as refusal:
         messages.error(request, refusal.sentence)
         return redirect("team")
@@ -127,10 +136,20 @@ def _who_and_when(request: MemberRequest) -> dict[str, Any]:
     }
 
 
-def _carry_out(request: MemberRequest, verb: Callable[..., object], done: str) -> HttpResponse:
+def _find(request: MemberRequest, pk: int) -> Membership:
+    """The one way to a membership: another team's does not exist."""
+    return get_object_or_404(Membership, pk=pk, team=request.member.team)
+
+
+def _carry_out(
+    request: MemberRequest, pk: int, verb: Callable[..., object], done: str
+) -> HttpResponse:
     """One verb, then the page again with what came of it."""
+    found = _find(request, pk)
     try:
-        verb(**_who_and_when(request))
+        verb(found.pk, **_who_and_when(request))
+    except Membership.DoesNotExist:
+        raise Http404 from None
     except Refused as refusal:
         messages.error(request, refusal.sentence)
     else:
