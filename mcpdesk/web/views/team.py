@@ -7,7 +7,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from mcpdesk.accounts.access import Permission
@@ -62,7 +62,6 @@ def add(request: MemberRequest) -> HttpResponse:
 @member_required(Permission.ADMINISTER)
 def role(request: MemberRequest, pk: int) -> HttpResponse:
     """Give a member another role."""
-    _find(request, pk)
     form = RoleForm(request.POST)
     if not form.is_valid():
         messages.error(request, "That is not a role.")
@@ -117,9 +116,8 @@ def reactivate(request: MemberRequest, pk: int) -> HttpResponse:
 @member_required(Permission.ADMINISTER)
 def password(request: MemberRequest, pk: int) -> HttpResponse:
     """A new temporary password, shown once on the page that answers."""
-    found = _find(request, pk)
     try:
-        user, made = members.give_password(found.pk, **_who_and_when(request))
+        user, made = members.give_password(pk, **_who_and_when(request))
     except Membership.DoesNotExist:
         raise Http404 from None
     except Refused as refusal:
@@ -136,18 +134,12 @@ def _who_and_when(request: MemberRequest) -> dict[str, Any]:
     }
 
 
-def _find(request: MemberRequest, pk: int) -> Membership:
-    """The one way to a membership: another team's does not exist."""
-    return get_object_or_404(Membership, pk=pk, team=request.member.team)
-
-
 def _carry_out(
     request: MemberRequest, pk: int, verb: Callable[..., object], done: str
 ) -> HttpResponse:
     """One verb, then the page again with what came of it."""
-    found = _find(request, pk)
     try:
-        verb(found.pk, **_who_and_when(request))
+        verb(pk, **_who_and_when(request))
     except Membership.DoesNotExist:
         raise Http404 from None
     except Refused as refusal:
