@@ -254,14 +254,14 @@ def keep_newer_tools(server_id: int, tools: ToolList, now: datetime) -> None:
 
 
 def keep_tools(server: Server, tools: ToolList, now: datetime) -> None:
-    """Replace the list of tools as a whole."""
+    """Replace the list of tools as a whole; of two with one name the first usable one counts."""
     rows = {
         t.name: Tool(server=server, name=t.name, definition=t.raw)
         for t in tools.tools
         if _storable(t.name)
     }
     for rejected in tools.rejected:
-        if _storable(rejected.name):
+        if _storable(rejected.name) and rejected.name not in rows:
             rows[rejected.name] = Tool(
                 server=server, name=rejected.name, definition={}, problem=rejected.reason[:500]
             )

@@ -8,6 +8,8 @@ from unittest import mock
 import pytest
 
 from mcpdesk.audit.models import Event
+from mcpdesk.mcp.tools import RejectedTool
+from mcpdesk.mcp.tools import Tool as ListedTool
 from tasks_monitor.engine import health, servers
 from tasks_monitor.engine.errors import Refused
 from tasks_monitor.engine.health import note_exchanges
@@ -296,3 +298,13 @@ def test_a_pause_takes_back_nothing_that_another_admin_changed(scripted: Scripte
     assert (server.paused, server.max_in_flight) == (True, 3)
     kept = Event.objects.filter(server_id=server.pk, kind="server.changed").order_by("id")
     assert [event.data["fields"] for event in kept] == ["max_in_flight", "paused"]
+
+
+def test_a_tool_listed_twice_stays_callable(scripted: ScriptedDesk) -> None:
+    raw = {"name": "deploy", "inputSchema": {"type": "object"}}
+    deploy = ListedTool("deploy", "", "", raw["inputSchema"], None, {}, (), raw)
+    again = RejectedTool("deploy", "Another tool has this name.")
+
+    keep_newer_tools(scripted.server.pk, ToolList((deploy,), (again,), 0), scripted.clock.now)
+
+    assert [(t.name, t.problem) for t in scripted.server.tools.all()] == [("deploy", "")]
