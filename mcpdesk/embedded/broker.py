@@ -60,7 +60,11 @@ class Transport(filesystem.Transport):  # type: ignore[misc]
     """What the alias "filesystem" means in this project (mcpdesk/celery.py)."""
 
     Channel = Channel
-    global_state = virtual.BrokerState()  # type: ignore[no-untyped-call]
+
+    def __init__(self, client: Any, **kwargs: Any) -> None:
+        super().__init__(client, **kwargs)  # type: ignore[no-untyped-call]
+        # kombu's own is one for the process: what it knows of one folder would hold for another
+        self.state = virtual.BrokerState()  # type: ignore[no-untyped-call]
 
 
 def _write(path: Path, content: Any) -> None:

@@ -174,6 +174,13 @@ def rows(page: Page) -> Locator:
     return page.locator("[data-row]")
 
 
+def open_row(page: Page, row: Locator) -> None:
+    """Open an item from the list, and wait until it was: the first one stands open already."""
+    address = (row.get_attribute("href") or "").split("?")[0]
+    row.click()
+    expect(page).to_have_url(re.compile(re.escape(address)))
+
+
 def state(page: Page) -> Locator:
     """The line of an operation's page that says in words where it is."""
     return page.locator(".state-line")

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.people import Crew, accept, open_items, path, rows, say_yes, state
+from tests.browser.people import Crew, accept, open_items, open_row, path, rows, say_yes, state
 from tests.peers.processes import Peer
 
 pytestmark = [pytest.mark.browser, pytest.mark.peers]
@@ -22,7 +22,7 @@ def _answer(page: Page, message: str, fill: Callable[[Page], None]) -> None:
     """Open the item with these words from the list, fill its form and send it."""
     row = rows(page).filter(has_text=message)
     expect(row).to_have_count(1)
-    row.click()
+    open_row(page, row)
     expect(page.locator("#item .theirs").first).to_contain_text(message)
     fill(page)
     accept(page)

@@ -12,6 +12,7 @@ from tests.browser.people import (
     Crew,
     accept,
     open_items,
+    open_row,
     path,
     rows,
     say_yes,
@@ -95,7 +96,7 @@ def test_nothing_is_lost_when_every_process_is_killed_with_a_question_open(
     expect(rows(inbox)).to_have_count(1)
     assert list(Approval.objects.filter(operation_id=operation)) == [item]
 
-    rows(inbox).click()
+    open_row(inbox, rows(inbox))
     say_yes(inbox, "Go on")
     accept(inbox)
     page = team.operator.open(f"/operations/{operation}/")

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from approvals.models import Approval
-from tests.browser.people import SOON_MS, Crew, Person, crew, rows, say_yes, state
+from tests.browser.people import SOON_MS, Crew, Person, crew, open_row, rows, say_yes, state
 from tests.browser.whole_desk import WholeDesk
 from tests.peers.processes import Peer
 
@@ -77,7 +77,7 @@ def test_a_tool_is_started_asked_about_answered_and_seen_to_finish(
     assert 0 <= took < LIVE_WITHIN_S
     expect(inbox.locator("#inbox-badge")).to_contain_text("2")
 
-    rows(inbox).filter(has_text="Where does api go?").click()
+    open_row(inbox, rows(inbox).filter(has_text="Where does api go?"))
     expect(inbox.locator("#item-title")).to_have_text("publish")
     inbox.get_by_text("north", exact=True).click()
     inbox.get_by_role("button", name="Send").click()

@@ -65,6 +65,20 @@ def test_a_message_is_delivered_once(connection: Connection) -> None:
         queue.get(block=False)
 
 
+def test_another_folder_in_the_same_process_is_another_broker(
+    connection: Connection, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    # what one connection knows of its folder must not keep the next one from writing it down
+    connection.SimpleQueue("celery").put("here")
+    queue = str(tmp_path_factory.mktemp("other"))
+    options = {**connection.transport_options, "data_folder_in": queue, "data_folder_out": queue}
+    options["control_folder"] = f"{queue}/control"
+    with Connection("filesystem://", transport_options=options) as other:
+        there = other.SimpleQueue("celery")
+        there.put("there")
+        assert there.get(timeout=5).payload == "there"
+
+
 def test_messages_come_in_the_order_they_were_put(connection: Connection) -> None:
     channel = connection.channel()
     for number in range(20):
