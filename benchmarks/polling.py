@@ -36,6 +36,10 @@ IN_FLIGHT = 8
 PAUSE_S = 0.05
 
 
+class NothingMeasured(Exception):
+    """The run says nothing about polling; the text says why."""
+
+
 @dataclass(frozen=True, slots=True)
 class Figures:
     """What one run measured. Lateness: when a poll was claimed, less when it was due (s)."""
@@ -63,6 +67,8 @@ def run(url: str, tasks: int, interval_ms: int, seconds: float) -> Figures:
     memory_before = _memory_mib()
     polls, engine_cpu, lateness = _run_engine(server, seconds)
     memory_after = _memory_mib()
+    server.refresh_from_db()
+    _check(server, polls)
     bare_polls, bare_cpu = asyncio.run(_run_bare(url, task_ids, max(seconds / 2, 2.0)))
     engine_rate, bare_rate = polls / engine_cpu, bare_polls / bare_cpu
     cuts = statistics.quantiles(lateness, n=100) if len(lateness) > 1 else [0.0] * 99
@@ -82,6 +88,15 @@ def run(url: str, tasks: int, interval_ms: int, seconds: float) -> Figures:
         memory_before_mib=round(memory_before, 1),
         memory_after_mib=round(memory_after, 1),
     )
+
+
+def _check(server: Server, polls: int) -> None:
+    """Raise NothingMeasured where a figure would say something else than what it is called."""
+    failed = Operation.objects.filter(server=server, failed_polls__gt=0).count()
+    if failed:
+        raise NothingMeasured(f"{failed} tasks could not be polled: {server.last_problem}")
+    if not polls:
+        raise NothingMeasured("No task was due in this time: give more --seconds.")
 
 
 def report(figures: Figures, as_json: bool) -> str:
