@@ -41,8 +41,8 @@ from tasks_monitor.transport import Exchange, Failure, FailureKind
 logger = logging.getLogger(__name__)
 
 WAIT_S = 0.25
-#: A claim that found several operations and yet only a few costs as much as a full one: the next
-#: one waits this long (s), and takes together what has become due.
+#: A claim that found several operations and yet only a few costs as much as a full one: where no
+#: slot was taken, so that no more were due, the next one waits this long (s) and takes more.
 FEW = 8
 GATHER_S = 0.015
 #: How long a result waits for a database that is away (about a minute in all).
@@ -71,7 +71,7 @@ def drain(network: Network, clock: Callable[[], datetime], budget_s: float | Non
 
 def _drain(network: Network, clock: Callable[[], datetime], until: datetime) -> None:
     while True:
-        now, begun = clock(), 0
+        now, begun, was_idle = clock(), 0, not network.in_flight
         if not stopping.is_set():
             if now >= until:
                 return
@@ -80,7 +80,7 @@ def _drain(network: Network, clock: Callable[[], datetime], until: datetime) -> 
         if not network.in_flight:
             return
         settle(network.collect(WAIT_S), clock())
-        if 1 < begun < FEW:
+        if was_idle and 1 < begun < FEW:
             time.sleep(GATHER_S)
 
 
