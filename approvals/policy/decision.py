@@ -69,7 +69,7 @@ def decision(snapshot: Snapshot, votes: Iterable[Ballot], now: datetime) -> Deci
     """
     approvals: dict[int, None] = {}
     for ballot in sorted(votes, key=lambda vote: vote.at):
-        if not _counts(snapshot, ballot, now):
+        if not _counts(snapshot, ballot):
             continue
         if not ballot.approves:
             return Denied(ballot.user_id)
@@ -81,9 +81,7 @@ def decision(snapshot: Snapshot, votes: Iterable[Ballot], now: datetime) -> Deci
     return Waiting(len(approvals), snapshot.ask.quorum)
 
 
-def _counts(snapshot: Snapshot, ballot: Ballot, now: datetime) -> bool:
+def _counts(snapshot: Snapshot, ballot: Ballot) -> bool:
     if snapshot.ask.four_eyes and ballot.user_id == snapshot.started_by:
         return False
-    if snapshot.deadline_at is not None and ballot.at >= snapshot.deadline_at:
-        return False
-    return ballot.at <= now
+    return snapshot.deadline_at is None or ballot.at < snapshot.deadline_at

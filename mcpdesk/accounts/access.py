@@ -115,7 +115,12 @@ def put_to(member: Member) -> Q:
     )
     if member.role in APPROVING_ROLES:
         to_me |= Q(audience="approvers")
-    return Q(team_id=member.team_id) & to_me
+    return Q(team_id=member.team_id) & to_me & ~started_by_same(member)
+
+
+def started_by_same(member: Member) -> Q:
+    """Four eyes: whoever started it cannot decide it, on any path and in any role."""
+    return Q(four_eyes=True, operation__started_by=member.user_id)
 
 
 def was_put_to(member: Member, approval: ApprovalLike) -> bool:

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from approvals.gate import request_start
 from mcpdesk.accounts.access import Member, member_in
 from mcpdesk.accounts.models import Membership, Role, Team, User
 from mcpdesk.audit.log import Actor
 from mcpdesk.audit.models import Channel
 from tasks_monitor.engine.servers import add_server, test_server
-from tasks_monitor.engine.start import start
 from tasks_monitor.models import Answerers, AuthKind, Server
 
 SERVER_NAME = "workshop"
@@ -126,7 +126,7 @@ def _server(team: Team, endpoint: str, actor: Actor, now: datetime) -> Server:
 
 
 def _start(server: Server, key: str, run: _Run, actor: Actor, now: datetime) -> None:
-    start(
+    request_start(
         team_id=server.team_id,
         server_id=server.pk,
         tool_name=run.tool,
