@@ -31,7 +31,7 @@ from approvals.policy.model import (
     StarterKind,
 )
 from approvals.policy.reading import read_ask, read_rule
-from approvals.policy.words import explain
+from approvals.policy.words import consequence, describe, explain
 
 __all__ = [
     "DEFAULT_ASK",
@@ -54,7 +54,9 @@ __all__ = [
     "Starter",
     "StarterKind",
     "Waiting",
+    "consequence",
     "decision",
+    "describe",
     "explain",
     "gate",
     "read_ask",

@@ -1,6 +1,20 @@
-"""What a gate says, in a sentence."""
+"""What a rule and a gate say, in words."""
 
-from approvals.policy.model import Ask, AtDeadline, Audience, Effect, Gate
+import json
+from collections.abc import Mapping
+
+from approvals.policy.model import (
+    Ask,
+    AtDeadline,
+    Audience,
+    Condition,
+    Effect,
+    Gate,
+    Operator,
+    Rule,
+    Starter,
+    StarterKind,
+)
 
 _UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
@@ -45,3 +59,54 @@ def _why(gate: Gate) -> str:
     if gate.error:
         return f"because {rule if gate.number else 'the policy'} could not be applied"
     return f"because {rule} says so" if gate.number else "because no rule says anything of it"
+
+
+def describe(rule: Rule, names: Mapping[int, str]) -> str:
+    """When a rule matches, in a sentence without its end; `names` of the people it may name."""
+    parts = [f"{_starters(rule.starter, names)} calls {_target(rule)}"]
+    parts += [_condition(condition) for condition in rule.conditions]
+    parts += [f"the server claims {hint} {json.dumps(value)}" for hint, value in rule.claims]
+    return ", and ".join(parts)
+
+
+def consequence(rule: Rule, names: Mapping[int, str]) -> str:
+    """What a rule gives, in the words of explain()."""
+    ask = rule.ask if rule.effect is Effect.ASK else None
+    said = _what(Gate(rule.effect, ask=ask))
+    people = ask.people if ask and ask.audience is Audience.PEOPLE else ()
+    return f"{said}: {_named(people, names)}" if people else said
+
+
+def _starters(starter: Starter, names: Mapping[int, str]) -> str:
+    if starter.kind is StarterKind.ROLE:
+        return f"somebody who is {' or '.join(starter.roles)}"
+    if starter.kind is StarterKind.PEOPLE:
+        return _named(starter.people, names)
+    return "a service" if starter.kind is StarterKind.SERVICE else "anybody"
+
+
+def _named(people: tuple[int, ...], names: Mapping[int, str]) -> str:
+    return ", ".join(names.get(one, "somebody who left") for one in people)
+
+
+def _target(rule: Rule) -> str:
+    tool = "any tool" if rule.tool == "*" else rule.tool
+    return f"{tool} on {'any server' if rule.server == '*' else rule.server}"
+
+
+def _condition(condition: Condition) -> str:
+    path = "/".join(condition.path)
+    if condition.operator is Operator.EXISTS:
+        return f"{path} is {'there' if condition.value else 'not there'}"
+    return (
+        f"{path} {_COMPARES[condition.operator]} {json.dumps(condition.value, ensure_ascii=False)}"
+    )
+
+
+_COMPARES = {
+    Operator.EQUALS: "equals",
+    Operator.IN: "is one of",
+    Operator.MATCHES: "as a whole matches",
+    Operator.GREATER: "is greater than",
+    Operator.LESS: "is less than",
+}

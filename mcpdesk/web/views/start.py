@@ -9,8 +9,8 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from approvals.gate import Disabled, Requested, request_start
-from approvals.policy import explain
+from approvals.gate import Disabled, Requested, evaluate, request_start
+from approvals.policy import Gate, explain
 from mcpdesk.accounts.access import Permission
 from mcpdesk.accounts.guard import MemberRequest, member_required
 from mcpdesk.audit.log import Actor
@@ -93,6 +93,7 @@ def _form_page(
     form: StartForm,
     arguments: ArgumentsForm,
     status: int = 200,
+    would: Gate | None = None,
 ) -> HttpResponse:
     context = {
         "server": chosen.server,
@@ -100,6 +101,7 @@ def _form_page(
         "tool": chosen.tool,
         "form": form,
         "arguments": arguments,
+        "would": explain(would) if would else "",
     }
     return render(request, "web/start_form.html", context, status=status)
 
@@ -111,6 +113,12 @@ def _started(request: MemberRequest, chosen: _Chosen) -> HttpResponse:
     if not form.is_valid() or arguments.arguments is None:
         return _form_page(request, chosen, form, arguments, status=422)
     try:
+        if "check" in request.POST:
+            # asks the policy, and starts nothing
+            found = evaluate(
+                chosen.server, chosen.tool.name, arguments.arguments, request.member.user
+            )
+            return _form_page(request, chosen, form, arguments, would=found)
         outcome = request_start(
             team_id=request.member.team_id,
             server_id=chosen.server.pk,
