@@ -20,6 +20,7 @@ from mcpdesk.embedded.identity import Identity, identity_for
 from mcpdesk.embedded.locations import (
     DATABASE_NAME,
     DATABASE_USER,
+    SOCKET_NAME,
     log_dir,
     postgres_dir,
     socket_dir,
@@ -150,24 +151,32 @@ class Postgres:
     def _refuse_running(self) -> None:
         """Refuse a server that somebody else runs here; forget one that is not there any more.
 
-        PostgreSQL itself only asks whether the recorded process id lives, and after a restart of a
-        container the same small numbers belong to other programs. The record may go only when no
-        session of the killed server is left, since it is what protects the files from those.
+        PostgreSQL itself only asks whether a recorded process id lives, and that number may belong
+        to another program by now, or to a zombie. The records may go only when no session of the
+        killed server is left, since they are what protects the files from those.
         """
-        record = self.folder / "postmaster.pid"
-        try:
-            pid = int(record.read_text().split(maxsplit=1)[0])
-        except (FileNotFoundError, ValueError, IndexError):
-            return
+        server = self._recorded_server()
         deadline = time.monotonic() + ORPHANS_S
         while users := _postgres_processes(self.folder):
-            if pid in users or time.monotonic() > deadline:
+            if server in users or time.monotonic() > deadline:
                 raise StartError(
                     f"A PostgreSQL that this desk did not start (process {min(users)}) runs on "
                     f"{self.folder}. Stop it, or name another data folder with MCPDESK_DATA."
                 )
             time.sleep(0.05)
-        record.unlink(missing_ok=True)
+        for record in (self._record, self.sockets / f"{SOCKET_NAME}.lock"):
+            record.unlink(missing_ok=True)
+
+    @property
+    def _record(self) -> Path:
+        return self.folder / "postmaster.pid"
+
+    def _recorded_server(self) -> int | None:
+        """The process id of the server that ran here last, if it left a record."""
+        try:
+            return int(self._record.read_text().split(maxsplit=1)[0])
+        except (FileNotFoundError, ValueError, IndexError):
+            return None
 
 
 def explain(output: str) -> str:

@@ -107,7 +107,7 @@ def simulator(address: Address, data: Path) -> Command:
     return _python(
         *("simulator", "-m", "mcpdesk.simulator"),
         *("--host", address.host, "--port", str(address.port)),
-        *("--state", str(data / "simulator.sqlite3")),
+        *("--state", str(data / "simulator.sqlite3"), "--tools", "demo"),
     )
 
 

@@ -79,8 +79,14 @@ def _drain(network: Network, clock: Callable[[], datetime], until: datetime) -> 
 
 
 def _begin(network: Network, now: datetime) -> None:
-    """Claim what is due and start the exchanges."""
-    works = prepare(claim(now, settings.ENGINE["CLAIMS"] - network.in_flight), now)
+    """Claim what is due and start the exchanges; nothing while the database is away."""
+    try:
+        works = prepare(claim(now, settings.ENGINE["CLAIMS"] - network.in_flight), now)
+    except (OperationalError, InterfaceError) as error:
+        # not a reason to leave what is in flight alone
+        logger.warning("the database gave no work: %s", type(error).__name__)
+        connection.close()
+        return
     if works:
         network.submit(works)
 

@@ -25,7 +25,14 @@ from tasks_monitor.signals import tell_input_requests_changed
 #: After this many polls with the key still there since the acknowledgement, the answer may be lost.
 OUTSTANDING_POLLS = 3
 #: Deliveries that still wait for the server to do something.
-_UNDER_WAY = frozenset({DeliveryState.SAVED, DeliveryState.SENT, DeliveryState.ACKNOWLEDGED})
+_UNDER_WAY = frozenset(
+    {
+        DeliveryState.SAVED,
+        DeliveryState.SENT,
+        DeliveryState.ACKNOWLEDGED,
+        DeliveryState.IGNORED,
+    }
+)
 #: The identical answer goes out at most this often by itself; then an operator looks.
 MAX_TIMES_SENT = 2
 

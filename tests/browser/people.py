@@ -115,9 +115,8 @@ class Crew:
     auditor: Person
     admin: Person
 
-    def add_server(self, url: str, *, questions_to: str = "approvers") -> int:
+    def add_server(self, url: str, *, name: str = "peer", questions_to: str = "approvers") -> int:
         """The admin adds a server; it is tested on the way. Its id."""
-        name = f"server-{uuid.uuid4().hex[:8]}"
         added = self.admin.post(
             "/servers/new/",
             name=name,
@@ -146,16 +145,16 @@ def crew(name: str, employ: Callable[[Membership], Person]) -> Crew:
     """A new team with somebody for each role."""
     team = TeamFactory(name=name)
 
-    def hire(role: Role) -> Person:
-        return employ(MembershipFactory(team=team, role=role))
+    def hire(role: Role, name: str = "Second Approver") -> Person:
+        return employ(MembershipFactory(team=team, role=role, user__name=name))
 
     return Crew(
         team,
         hire,
-        operator=hire(Role.OPERATOR),
-        approver=hire(Role.APPROVER),
-        auditor=hire(Role.AUDITOR),
-        admin=hire(Role.ADMIN),
+        operator=hire(Role.OPERATOR, "Oskar Lind"),
+        approver=hire(Role.APPROVER, "Amelia Nowak"),
+        auditor=hire(Role.AUDITOR, "Audrey Moreau"),
+        admin=hire(Role.ADMIN, "Adam Okafor"),
     )
 
 

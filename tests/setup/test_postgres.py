@@ -1,4 +1,6 @@
 import os
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +10,7 @@ import pytest
 from mcpdesk.embedded.child import Child
 from mcpdesk.embedded.errors import StartError
 from mcpdesk.embedded.identity import identity_for
-from mcpdesk.embedded.locations import database_url
+from mcpdesk.embedded.locations import SOCKET_NAME, database_url, socket_dir
 from mcpdesk.embedded.postgres import Postgres, explain, programs
 from tests.setup.conftest import eventually
 
@@ -65,6 +67,26 @@ def test_a_record_that_names_some_other_program_does_not_stop_the_start(
     record = data / "postgres" / "postmaster.pid"
     record.write_text(f"{os.getppid()}\n{data / 'postgres'}\n")
     start(data, servers)
+
+
+def test_a_sockets_lock_that_names_some_other_program_does_not_stop_the_start(
+    data: Path, servers: list[Child]
+) -> None:
+    # what everything killed at once leaves behind: the number is a zombie's, or somebody else's
+    earlier = start(data, servers)
+    earlier.ask_to_stop()
+    assert eventually(lambda: earlier.ended() is not None)
+    account = identity_for(data / "postgres", programs() / "postgres")
+    sleep = [*account.prefix, "sleep", "600"]
+    other = subprocess.Popen(sleep, cwd="/", **account.arguments())
+    try:
+        lock = socket_dir(data) / f"{SOCKET_NAME}.lock"
+        lock.write_text(f"{other.pid}\n{data / 'postgres'}\n1\n5432\n{socket_dir(data)}\n")
+        shutil.chown(lock, (data / "postgres").stat().st_uid)
+        start(data, servers)
+    finally:
+        other.kill()
+        other.wait()
 
 
 def test_a_server_that_runs_on_the_folder_already_is_refused_by_its_number(

@@ -1,0 +1,160 @@
+"""Every page there is, each as somebody would meet it, for pictures and for axe."""
+
+from dataclasses import dataclass
+
+from playwright.sync_api import Page, expect
+
+from approvals.models import Approval, ApprovalState
+from tasks_monitor.models import Operation
+from tasks_monitor.states import State
+from tests.browser.people import Crew, Person, open_items, path, until
+
+#: Routes that answer GET with something other than a page of their own.
+NO_PAGES = {
+    "home": "leads to the inbox",
+    "health": "for machines",
+    "inbox_badge": "a part of every page",
+    "inbox_item_live": "a part of an item's page",
+    "operation_result": "a file",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """One page: its name, the route it shows (empty: none of ours), who looks, and where."""
+
+    name: str
+    route: str
+    person: Person | None
+    path: str
+
+
+def _run(team: Crew, server: int, tool: str, arguments: str = "{}", reason: str = "") -> str:
+    return team.start(server, tool, arguments, reason=reason)
+
+
+def _wait(operation: str, *states: State) -> str:
+    until(lambda: Operation.objects.get(pk=operation).state in states)
+    return operation
+
+
+def shots(team: Crew, server: int, empty: Crew) -> list[Shot]:
+    """Set the stage: operations in several states, items of every shape; then what to look at."""
+    started = _operations(team, server)
+    items = _items(team, server)
+    return [
+        *_inbox(team, items, empty),
+        *_operation_pages(team, started),
+        *_start_pages(team, server),
+        *_server_pages(team, server),
+        *_account_pages(team),
+    ]
+
+
+def _operations(team: Crew, server: int) -> dict[str, str]:
+    started = {
+        "running": _run(team, server, "run_task", '{"duration_ms": 600000}', "Numbers for Monday"),
+        "waiting": _run(team, server, "archive_tickets", "{}", "The ticket list has become slow"),
+        "completed": _run(team, server, "search_orders", '{"query": "Lindgren"}'),
+        "picture": _run(team, server, "test_multiple_content_types"),
+        "error-of-the-tool": _run(team, server, "tool_error"),
+        "failed": _run(team, server, "protocol_error"),
+        "unknown": _run(team, server, "misbehave", '{"fault": "json-broken"}'),
+    }
+    _wait(started["running"], State.WORKING)
+    _wait(started["waiting"], State.INPUT_REQUIRED)
+    for name in ("completed", "picture", "error-of-the-tool"):
+        _wait(started[name], State.COMPLETED)
+    _wait(started["failed"], State.FAILED)
+    _wait(started["unknown"], State.UNKNOWN)
+    return started
+
+
+def _items(team: Crew, server: int) -> dict[str, Approval]:
+    asked = {
+        "confirm": ("deploy_project", '{"project": "shop", "environment": "production"}'),
+        "form": ("issue_refund", '{"order": "A-1041"}'),
+        "link": ("connect_repository", '{"repository": "acme/reports"}'),
+        "every-kind": ("ask_form", '{"question": "every-kind"}'),
+        "hostile": ("ask_form", '{"question": "bidi"}'),
+        "not-a-form": ("ask_form", '{"question": "nested"}'),
+        "not-offered": ("ask_form", '{"question": "sampling"}'),
+        "answered": ("ask_once", "{}"),
+    }
+    reason = "Release 43 to production"
+    operations = {name: _run(team, server, *what, reason) for name, what in asked.items()}
+    items = {name: open_items(operation)[0] for name, operation in operations.items()}
+    page = team.approver.open(path(items["answered"]), java_script_enabled=False)
+    page.get_by_role("button", name="Decline").click()
+    until(lambda: Approval.objects.get(pk=items["answered"].pk).state == ApprovalState.DECIDED)
+    return items
+
+
+def _inbox(team: Crew, items: dict[str, Approval], empty: Crew) -> list[Shot]:
+    approver = team.approver
+    lists = {
+        "inbox": ("inbox", approver, "/inbox/"),
+        "inbox-team": ("inbox", approver, "/inbox/?tab=team"),
+        "inbox-decided": ("inbox", approver, "/inbox/?tab=decided"),
+        "inbox-nothing-matches": ("inbox", approver, "/inbox/?tool=nothing-like-this"),
+        "inbox-empty": ("inbox", empty.approver, "/inbox/"),
+    }
+    shown = [Shot(f"item-{n}", "inbox_item", approver, path(item)) for n, item in items.items()]
+    seen = Shot("item-seen-by-auditor", "inbox_item", team.auditor, path(items["form"]))
+    return [*(Shot(name, *where) for name, where in lists.items()), *shown, seen]
+
+
+def _operation_pages(team: Crew, started: dict[str, str]) -> list[Shot]:
+    return [
+        Shot("operations", "operations", team.operator, "/operations/"),
+        *(
+            Shot(f"operation-{name}", "operation", team.operator, f"/operations/{operation}/")
+            for name, operation in started.items()
+        ),
+        Shot("adopt", "operation_adopt", team.operator, "/operations/adopt/"),
+    ]
+
+
+def _start_pages(team: Crew, server: int) -> list[Shot]:
+    here = f"/operations/new/?server={server}"
+    places = {
+        "start-server": "/operations/new/",
+        "start-tool": here,
+        "start-form": f"{here}&tool=run_report",
+        "start-json": f"{here}&tool=run_report&as=json",
+    }
+    return [Shot(name, "operation_new", team.operator, where) for name, where in places.items()]
+
+
+def _server_pages(team: Crew, server: int) -> list[Shot]:
+    places = {
+        "servers": ("servers", "/servers/"),
+        "server": ("server", f"/servers/{server}/?q=re"),
+        "server-new": ("server_new", "/servers/new/"),
+        "server-edit": ("server_edit", f"/servers/{server}/edit/"),
+        "team": ("team", "/team/"),
+        "profile": ("profile", "/profile/"),
+    }
+    return [Shot(name, route, team.admin, where) for name, (route, where) in places.items()]
+
+
+def _account_pages(team: Crew) -> list[Shot]:
+    ours = {
+        "password-change": "/accounts/password/change/",
+        "two-factor": "/accounts/2fa/",
+        "sign-out": "/accounts/logout/",
+        "not-found": "/nothing-here/",
+    }
+    theirs = {"sign-in": "/accounts/login/", "password-reset": "/accounts/password/reset/"}
+    return [
+        *(Shot(name, "", team.auditor, where) for name, where in ours.items()),
+        Shot("not-allowed", "operation_new", team.auditor, "/operations/new/"),
+        *(Shot(name, "", None, where) for name, where in theirs.items()),
+    ]
+
+
+def settle(page: Page) -> None:
+    """Until the page is live, where it can be, so that nothing moves in the picture."""
+    word = page.locator("[data-live-word]")
+    if word.count():
+        expect(word).to_have_text("live")
