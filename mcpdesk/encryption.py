@@ -21,7 +21,7 @@ def _box(keys: tuple[str, ...]) -> MultiFernet:
 
 
 def box() -> MultiFernet:
-    """The cipher for the configured key list; rebuilt when a test or a rotation changes the list."""
+    """The cipher for the configured key list; rebuilt when the list changes."""
     return _box(tuple(settings.ENCRYPTION_KEYS))
 
 

@@ -255,6 +255,8 @@ class Payload(models.Model):
     error = EncryptedJSONField(null=True)
     # notes on what the server did that the specification does not allow
     notes = EncryptedJSONField(null=True)
+    # what operators decided about it: [{"at" (ISO 8601, UTC), "by", "choice", "reason"}, ...]
+    decisions = EncryptedJSONField(null=True)
 
     def __str__(self) -> str:
         return f"payload of {self.operation_id}"

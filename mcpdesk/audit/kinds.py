@@ -37,14 +37,14 @@ KINDS: dict[str, Kind] = {
     "operation.reconciled": _kind("{actor} decided: {choice}", "choice"),
     # requests on the wire
     "call.sent": _kind(
-        "Call {attempt} sent (request {request_id}, round {round})",
+        "Call {attempt} sent (request {request_id})",
         "attempt",
         "request_id",
         "round",
     ),
     "call.not_sent": _kind("Call {attempt} did not leave: {reason}", "attempt", "reason"),
     "call.answered": _kind(
-        "Call {attempt} answered: {outcome}", "attempt", "outcome", "code", "duration_ms"
+        "Call {attempt} came to {outcome}", "attempt", "outcome", "code", "duration_ms"
     ),
     "call.late": _kind(
         "An answer to call {attempt} came after the operation had ended: {outcome}",
@@ -60,9 +60,7 @@ KINDS: dict[str, Kind] = {
     "task.missing": _kind("The server does not know the task ({count})", "count", "code"),
     "task.note": _kind("Noted: {note}", "note"),
     # questions and their answers
-    "question.opened": _kind(
-        "The server asks ({mode}, round {round})", "question", "mode", "round"
-    ),
+    "question.opened": _kind("The server asks ({mode})", "question", "mode", "round"),
     "question.closed": _kind("The question closed: {reason}", "question", "reason"),
     "question.undeclared": _kind(
         "The server asks for {method}, which this desk does not offer", "question", "method"

@@ -167,10 +167,8 @@ def _locked_memberships(user: User) -> QuerySet[Membership]:
 
 
 def _membership(team: Team, membership_id: int) -> Membership:
-    membership = team.memberships.select_related("user").filter(pk=membership_id).first()
-    if membership is None:
-        raise Refused("This person is not in the team any more.")
-    return membership
+    """The membership, if it is one of this team. Raises Membership.DoesNotExist."""
+    return team.memberships.select_related("user").get(pk=membership_id)
 
 
 def _keep_an_admin(membership: Membership) -> None:

@@ -11,7 +11,7 @@ from mcpdesk.mcp.headers import HeaderPlan, InvalidToolHeader, header_plan
 from tasks_monitor.engine.claim import Claim, release
 from tasks_monitor.engine.endpoints import endpoint_for
 from tasks_monitor.engine.rows import lock, move, note
-from tasks_monitor.engine.work import Call, Cancel, Poll, Update, Work, next_request_id
+from tasks_monitor.engine.work import Call, Cancel, Poll, Update, Work
 from tasks_monitor.models import (
     Attempt,
     Delivery,
@@ -19,6 +19,7 @@ from tasks_monitor.models import (
     InputRequestSource,
     Operation,
 )
+from tasks_monitor.session import new_request_id
 from tasks_monitor.states import State
 from tasks_monitor.transport import Endpoint
 
@@ -81,7 +82,7 @@ def _begin_call(claim: Claim, now: datetime) -> Call | None:
     attempt = Attempt.objects.create(
         operation=operation,
         number=operation.attempts_made,
-        request_id=next_request_id(),
+        request_id=new_request_id(),
         round=operation.round,
         sent_at=now,
     )

@@ -83,8 +83,24 @@ def reconcile(
         actor,
         choice=_IN_WORDS[choice],
     )
+    _keep_decision(operation, choice, reason.strip(), actor, now)
     _carry_out(operation, choice, reason.strip(), actor, now, task_id)
     return operation
+
+
+def _keep_decision(
+    operation: Operation, choice: Choice, reason: str, actor: Actor, now: datetime
+) -> None:
+    """Keep the choice with its reason: a person's own text, so beside the log and not in it."""
+    decision = {
+        "at": now.isoformat(),
+        "by": actor.name,
+        "choice": _IN_WORDS[choice],
+        "reason": reason,
+    }
+    payload = operation.payload
+    payload.decisions = [*(payload.decisions or []), decision]
+    payload.save(update_fields=["decisions"])
 
 
 def _carry_out(

@@ -161,7 +161,7 @@ def _settle_delivery(
         delivery.problem = _problem(outcome)
         if delivery.times_sent >= MAX_TIMES_SENT:
             delivery.state = DeliveryState.IGNORED
-            # the next poll is looked at as a whole, also where it says nothing new: then it is stuck
+            # the next poll counts as a change, whatever it says: an ignored answer makes it stuck
             Operation.objects.filter(pk=operation.pk).update(snapshot_digest=None)
     delivery.save(update_fields=["state", "acknowledged_at", "outstanding_polls", "problem"])
 

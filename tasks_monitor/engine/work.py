@@ -1,7 +1,5 @@
 """One request to make: values that were read before, so that no database is needed meanwhile."""
 
-import itertools
-import secrets
 from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -9,15 +7,7 @@ from uuid import UUID
 
 from mcpdesk.mcp.headers import HeaderPlan
 from tasks_monitor.engine.claim import Claim
-from tasks_monitor.session import Session, Step
-
-# JSON-RPC ids: never used twice by this process, and unlikely by two of them.
-_ids = itertools.count(secrets.randbelow(2**52))
-
-
-def next_request_id() -> int:
-    """A JSON-RPC id for a new request; a retry is a new request."""
-    return next(_ids)
+from tasks_monitor.session import Session, Step, new_request_id
 
 
 class Work(Protocol):
@@ -36,7 +26,7 @@ class Poll:
     claim: Claim
 
     def exchange(self, session: Session) -> Awaitable[Step[Any]]:
-        return session.get_task(next_request_id(), self.claim.task_id)
+        return session.get_task(new_request_id(), self.claim.task_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +62,7 @@ class Update:
     input_responses: dict[str, Any] = field(repr=False)
 
     def exchange(self, session: Session) -> Awaitable[Step[Any]]:
-        return session.update_task(next_request_id(), self.claim.task_id, self.input_responses)
+        return session.update_task(new_request_id(), self.claim.task_id, self.input_responses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +72,7 @@ class Cancel:
     claim: Claim
 
     def exchange(self, session: Session) -> Awaitable[Step[Any]]:
-        return session.cancel_task(next_request_id(), self.claim.task_id)
+        return session.cancel_task(new_request_id(), self.claim.task_id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from tests.conftest import SimulatorProcess
 
 pytestmark = pytest.mark.browser
 
-#: Parts of the site whose addresses hold no id of a team's: sign-in and the superuser's admin.
-NOT_OURS = ("accounts/", "admin/")
+#: Sign-in and the like: no address there holds an id of a team's.
+NOT_OURS = "accounts/"
 # what stands there for a foreign id; a method that the address does not take says nothing of it
 UNKNOWN = {404, 405}
 

@@ -149,6 +149,18 @@ def test_an_outcome_is_recorded_with_its_reason(
     assert not any("CANARY" in str(event.data) for event in events), "it is a person's own text"
 
 
+@pytest.mark.parametrize("choice", list(Choice))
+def test_every_decision_is_kept_with_its_reason(scripted: ScriptedDesk, choice: Choice) -> None:
+    operation = unknown(scripted)
+    decided(scripted, operation, choice, reason=" their console said so ", task_id=OTHER)
+
+    kept = Operation.objects.get(pk=operation.pk).payload.decisions
+    assert [(d["by"], d["reason"]) for d in kept] == [
+        (scripted.actor.name, "their console said so")
+    ]
+    assert kept[0]["at"] == scripted.clock.now.isoformat()
+
+
 @pytest.mark.parametrize("state", sorted(set(State) - NEEDS_OPERATOR))
 def test_only_what_needs_an_operator_is_reconciled(scripted: ScriptedDesk, state: State) -> None:
     operation = OperationFactory(server=scripted.server, state=state)

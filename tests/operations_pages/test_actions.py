@@ -97,6 +97,7 @@ def test_sending_again_makes_it_ready(client: Client, server: Server) -> None:
     client.post(f"/operations/{operation.pk}/reconcile/", data)
     operation.refresh_from_db()
     assert operation.state == State.READY
+    assert "It cannot have arrived" in said(client, operation)
 
 
 def test_attaching_a_task_follows_it_from_there(client: Client, server: Server) -> None:

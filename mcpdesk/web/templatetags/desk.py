@@ -60,6 +60,12 @@ def when(at: datetime | None) -> SafeString | str:
     return format_html('<time datetime="{}" title="{}">{}</time>', machine, exact, words)
 
 
+@register.filter
+def moment(text: str) -> datetime:
+    """The point in time that an ISO 8601 text of our own names."""
+    return datetime.fromisoformat(text)
+
+
 @register.simple_tag
 def ago(at: datetime | None) -> SafeString | str:
     """How long ago ("3 s ago"), moving while the page is open."""

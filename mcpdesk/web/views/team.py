@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
@@ -69,7 +70,8 @@ def role(request: MemberRequest, pk: int) -> HttpResponse:
 
     return _carry_out(
         request,
-        lambda **who_and_when: members.change_role(pk, role=chosen, **who_and_when),
+        pk,
+        partial(members.change_role, role=chosen),
         f"The role is now {chosen.label}.",
     )
 
@@ -80,7 +82,8 @@ def remove(request: MemberRequest, pk: int) -> HttpResponse:
     """Take a person out of the team."""
     return _carry_out(
         request,
-        lambda **who_and_when: members.remove_member(pk, **who_and_when),
+        pk,
+        members.remove_member,
         "Removed from the team. Open pages of theirs have stopped updating.",
     )
 
@@ -91,7 +94,8 @@ def deactivate(request: MemberRequest, pk: int) -> HttpResponse:
     """Close a person's account."""
     return _carry_out(
         request,
-        lambda **who_and_when: members.deactivate(pk, **who_and_when),
+        pk,
+        members.deactivate,
         "Deactivated: no sign-in any more. Their votes and answers keep the name.",
     )
 
@@ -102,7 +106,8 @@ def reactivate(request: MemberRequest, pk: int) -> HttpResponse:
     """Open a closed account again."""
     return _carry_out(
         request,
-        lambda **who_and_when: members.reactivate(pk, **who_and_when),
+        pk,
+        members.reactivate,
         "Active again, with the password and the roles from before.",
     )
 
@@ -113,6 +118,8 @@ def password(request: MemberRequest, pk: int) -> HttpResponse:
     """A new temporary password, shown once on the page that answers."""
     try:
         user, made = members.give_password(pk, **_who_and_when(request))
+    except Membership.DoesNotExist:
+        raise Http404 from None
     except Refused as refusal:
         messages.error(request, refusal.sentence)
         return redirect("team")
@@ -127,10 +134,14 @@ def _who_and_when(request: MemberRequest) -> dict[str, Any]:
     }
 
 
-def _carry_out(request: MemberRequest, verb: Callable[..., object], done: str) -> HttpResponse:
+def _carry_out(
+    request: MemberRequest, pk: int, verb: Callable[..., object], done: str
+) -> HttpResponse:
     """One verb, then the page again with what came of it."""
     try:
-        verb(**_who_and_when(request))
+        verb(pk, **_who_and_when(request))
+    except Membership.DoesNotExist:
+        raise Http404 from None
     except Refused as refusal:
         messages.error(request, refusal.sentence)
     else:

@@ -4,6 +4,7 @@ from typing import Any
 from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import OperationalError
 
 from mcpdesk.audit.models import Event
 from tasks_monitor.models import Operation
@@ -16,7 +17,14 @@ class Command(BaseCommand):
         parser.add_argument("operation", help="the operation's id, or the first part of it")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        operation = self._find(options["operation"])
+        try:
+            self._print(self._find(options["operation"]))
+        except OperationalError as error:
+            raise CommandError(
+                "The database does not answer. Start the desk first, or set DATABASE_URL."
+            ) from error
+
+    def _print(self, operation: Operation) -> None:
         self.stdout.write(f"{operation.pk}  {operation.tool_name} on {operation.server.name}")
         for event in Event.objects.filter(operation_id=operation.pk).order_by("id"):
             self.stdout.write(str(event))
