@@ -176,7 +176,8 @@ def _open(operation: Operation, found: policy.Gate, now: datetime) -> Approval:
             "ask": ask.as_json(),
         },
     )
-    approval.people.set(User.objects.filter(pk__in=ask.people))
+    if ask.audience is policy.Audience.PEOPLE:
+        approval.people.set(User.objects.filter(pk__in=ask.people))
     record(
         "approval.opened",
         team_id=operation.team_id,

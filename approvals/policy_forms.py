@@ -54,7 +54,7 @@ class RuleForm(forms.Form):
         help_text="One a line, all must hold: a path, then equals, in, matches, greater, less or "
         "exists, then a value. For example: amount greater 500",
     )
-    effect = forms.ChoiceField(label="Then", choices=Effect.choices, initial=Effect.ASK)
+    effect = forms.ChoiceField(label="What happens", choices=Effect.choices, initial=Effect.ASK)
     audience = forms.ChoiceField(
         label="Who decides", choices=Audience.choices, initial=Audience.APPROVERS
     )
@@ -68,6 +68,7 @@ class RuleForm(forms.Form):
         required=False,
         min_value=1,
         max_value=90 * 24 * 60,
+        initial=7 * 24 * 60,
         help_text="Empty: none. Nothing is ever allowed by a deadline.",
     )
     at_deadline = forms.ChoiceField(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
+from django.db.models import Q
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -41,7 +42,8 @@ class Line:
 @member_required()
 def policies(request: MemberRequest) -> HttpResponse:
     """The rules in order, a call to try them on, and who changed what."""
-    return _list(request, TryForm(team=request.member.team))
+    myself = {"starter": str(request.member.user_id), "arguments": "{}"}
+    return _list(request, TryForm(team=request.member.team, initial=myself))
 
 
 @require_POST
@@ -108,7 +110,8 @@ def _list(
 ) -> HttpResponse:
     team = request.member.team
     names = names_of(team)
-    events = Event.objects.filter(team=team, kind__startswith="policy.").order_by("-id")
+    told = Q(kind__startswith="policy.") | Q(kind="gate.rule_failed")
+    events = Event.objects.filter(told, team=team).order_by("-id")
     context = {
         "lines": [_line(rule, names) for rule in verbs.rules_of(team.pk)],
         "otherwise": policy.explain(policy.gate([], policy.Request("", "", {}, None))),

@@ -89,7 +89,7 @@ def test_an_admin_writes_a_rule_tries_it_and_it_counts_for_the_next_call(
     page.get_by_role("link", name="Add a rule").click()
     page.get_by_label("Name").fill("No searching")
     page.get_by_label("Tool").fill("search_*")
-    page.get_by_label("Then").select_option("disabled")
+    page.get_by_label("What happens").select_option("disabled")
     page.get_by_role("button", name="Preview").click()
     expect(page.get_by_text("Not saved yet.")).to_be_visible()
     page.get_by_role("button", name="Save").click()

@@ -5,10 +5,13 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from approvals.gate import Requested, request_start
 from approvals.models import PolicyRule
 from mcpdesk.accounts.models import Membership, Role
+from mcpdesk.audit.log import Actor
+from mcpdesk.audit.models import Channel
 from tasks_monitor.models import Operation
-from tests.factories import MembershipFactory, PolicyRuleFactory, ServerFactory
+from tests.factories import NOW, MembershipFactory, PolicyRuleFactory, ServerFactory
 from tests.web.browsing import browser, signed_in
 
 pytestmark = pytest.mark.django_db
@@ -164,6 +167,23 @@ def test_another_teams_rule_does_not_exist(client: Client) -> None:
     assert "foreign rule" not in text(client)
     for path in ("", "move/", "switch/", "delete/"):
         assert client.post(f"/policies/{rule.pk}/{path}").status_code == 404
+
+
+def test_a_rule_that_failed_on_a_call_is_reported_there(client: Client, admin: Membership) -> None:
+    broken = PolicyRuleFactory(team=admin.team, name="broken", match={"tool": 7})
+    server = ServerFactory(team=admin.team)
+    made = request_start(
+        team_id=admin.team_id,
+        server_id=server.pk,
+        tool_name="x",
+        arguments={},
+        actor=Actor(admin.user, "Ada", Channel.WEB),
+        now=NOW,
+    )
+    assert isinstance(made, Requested)
+    page = text(client)
+    assert f"Rule {broken.name} could not be applied, so people are asked" in page
+    assert f"/operations/{made.operation.pk}/" in page
 
 
 def test_a_call_is_tried_out_and_nothing_is_started(client: Client, admin: Membership) -> None:
