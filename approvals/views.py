@@ -248,9 +248,17 @@ def _page(request: MemberRequest, context: dict[str, Any], status: int = 200) ->
 def _detail(request: MemberRequest, context: dict[str, Any]) -> HttpResponse:
     """The item alone, for the column of a page that is open; its address goes along."""
     response = render(request, "approvals/detail.html", context)
-    if request.method == "GET" and request.htmx.current_url_abs_path != request.get_full_path():
+    if request.method == "GET" and _page_around(request) != request.get_full_path():
         push_url(response, request.get_full_path())
     return trigger_client_event(response, "inbox-changed")
+
+
+def _page_around(request: MemberRequest) -> str | None:
+    """The address of the page that asks for a part, as htmx says it; None where that is none."""
+    try:
+        return request.htmx.current_url_abs_path
+    except ValueError:
+        return None
 
 
 def _list(request: MemberRequest) -> dict[str, Any]:

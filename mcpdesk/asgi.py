@@ -9,15 +9,15 @@ http = get_asgi_application()
 
 from channels.auth import AuthMiddlewareStack  # noqa: E402 - needs the app registry
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
-from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
+from django.conf import settings  # noqa: E402
 
+from mcpdesk.web.bodies import BoundedBodies  # noqa: E402
+from mcpdesk.web.origins import OwnPagesOnly  # noqa: E402
 from mcpdesk.web.routing import websocket_urlpatterns  # noqa: E402
 
 application = ProtocolTypeRouter(
     {
-        "http": http,
-        "websocket": AllowedHostsOriginValidator(
-            AuthMiddlewareStack(URLRouter(websocket_urlpatterns))
-        ),
+        "http": BoundedBodies(http, most=settings.DATA_UPLOAD_MAX_MEMORY_SIZE),
+        "websocket": OwnPagesOnly(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
     }
 )

@@ -1,13 +1,18 @@
 """Configuration is checked at start: each finding has an id, a sentence, and a way out."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
 from cryptography.fernet import Fernet
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Warning, register
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.db import connection
 from django.http.request import validate_host
+from django.utils import timezone
+
+from tasks_monitor.engine.heartbeat import silences
+from tasks_monitor.models import Heartbeat
 
 _LOCAL_HOSTS = {"127.0.0.1", "localhost", "::1"}
 
@@ -16,6 +21,21 @@ _LOCAL_HOSTS = {"127.0.0.1", "localhost", "::1"}
 def configuration(**_: Any) -> list[CheckMessage]:
     """All findings about the settings; nothing here needs the database."""
     return [*_secret_key(), *_encryption_keys(), *_addresses(), *_debug()]
+
+
+@register(Tags.database)
+def processes(databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
+    """Whether clock and worker were seen lately; asked with `./desk check --database default`."""
+    if not databases or Heartbeat._meta.db_table not in connection.introspection.table_names():
+        return []
+    return [
+        Warning(
+            f"No {silence.process} process was seen for a minute: nothing moves by itself.",
+            hint=f"Start one with `./desk {silence.process}`; `./desk up` starts all.",
+            id="mcpdesk.W010",
+        )
+        for silence in silences(timezone.now())
+    ]
 
 
 def _secret_key() -> Iterator[CheckMessage]:

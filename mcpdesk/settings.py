@@ -75,6 +75,8 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "mcpdesk.web.middleware.NeverStoredMiddleware",
+    "mcpdesk.web.middleware.PlainAddressMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -225,13 +227,15 @@ SESSION_COOKIE_AGE = 14 * 24 * 3600
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = BEHIND_TLS
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
-SECURE_PROXY_SSL_HEADER = (
-    ("HTTP_X_FORWARDED_PROTO", "https") if env.bool("MCPDESK_BEHIND_PROXY", default=False) else None
-)
+BEHIND_PROXY = env.bool("MCPDESK_BEHIND_PROXY", default=False)
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY else None
+# whom the limits on sign-in count: behind a proxy, everybody would be the proxy
+ALLAUTH_TRUSTED_PROXY_COUNT = 1 if BEHIND_PROXY else 0
 SECURE_HSTS_SECONDS = 31_536_000 if BEHIND_TLS else 0
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
+# 1 MiB of arguments takes up to 3 MiB in a form; mcpdesk.web.bodies holds all requests to this
+DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 1024 * 1024
 # the largest form that is rendered has 1,000 fields, some of them lists of choices
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 12_000
 

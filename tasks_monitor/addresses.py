@@ -1,12 +1,21 @@
 """Which addresses the desk may talk to (protection against server-side request forgery)."""
 
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from urllib.parse import urljoin, urlsplit
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 # Addresses of IPv6 that lead to an address of IPv4 within them (RFC 6052 section 2.1).
 _NAT64 = IPv6Network("64:ff9b::/96")
+# The one block of IPv6 from which public addresses are given out (IANA, IPv6 Address Space).
+# What a Python knows of the rest depends on its age: site-local, NAT64 of one's own (RFC 8215).
+_PUBLIC_IPV6 = IPv6Network("2000::/3")
+# For protocols or documentation, which some Pythons take for public.
+_RESERVED = (
+    IPv4Network("192.0.0.0/24"),
+    IPv4Network("192.88.99.0/24"),
+    IPv6Network("3fff::/20"),
+)
 
 
 class BadAddress(ValueError):
@@ -46,17 +55,16 @@ def origin_of(url: str) -> Origin:
 def redirected(url: str, location: str) -> str:
     """Where a redirect leads, if it stays within the origin.
 
-    Raises BadAddress where it does not. Its sentence names the address to use instead, without
-    the query, in which secrets may stand.
+    Raises BadAddress where it does not. Its sentence names the origin alone: it is kept in clear,
+    and in a path and a query secrets may stand.
     """
     try:
         target = urljoin(url, location)
-        path = urlsplit(target).path
     except ValueError:
         raise BadAddress("The server redirects to a malformed address.") from None
     origin = origin_of(target)
     if origin != origin_of(url):
-        raise BadAddress(f"The server has moved: its address is now {origin}{path}")
+        raise BadAddress(f"The server has moved to {origin}.")
     return target
 
 
@@ -80,7 +88,15 @@ def _is_public(address: str) -> bool:
         ip = ip_address(address)
     except ValueError:
         return False
-    return all(each.is_global and not each.is_multicast for each in (ip, *_embedded(ip)))
+    embedded = _embedded(ip)
+    if isinstance(ip, IPv6Address) and ip not in _PUBLIC_IPV6 and not embedded:
+        return False
+    return all(_is_public_unicast(each) for each in (ip, *embedded))
+
+
+def _is_public_unicast(ip: IPv4Address | IPv6Address) -> bool:
+    reserved = any(ip in network for network in _RESERVED)
+    return ip.is_global and not ip.is_multicast and not reserved
 
 
 def _embedded(ip: IPv4Address | IPv6Address) -> list[IPv4Address]:

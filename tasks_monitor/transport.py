@@ -302,7 +302,7 @@ def _redirect(url: httpx.URL, response: httpx.Response) -> Exchange | httpx.URL:
     if response.status_code in _FOLLOWED:
         return target
     # A 301, 302 or 303 would turn the POST into a GET (RFC 9110 section 15.4).
-    return failed(FailureKind.REDIRECT, f"The server has moved: its address is now {target}")
+    return failed(FailureKind.REDIRECT, "The server has moved to another path of its address.")
 
 
 def failed(kind: FailureKind, sentence: str, *, sent: bool = True) -> Exchange:

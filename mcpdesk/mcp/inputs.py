@@ -19,6 +19,7 @@ class InputRequest:
     a sentence why the question cannot be put to a person (not declared, too big, malformed); the
     entry is kept all the same. Where params are too big, `params` is empty; where a key is too
     long or cannot be stored, `key` is a stand-in that begins like it and ends in a hash of it.
+    `method` is a name of the protocol, or says that it is none.
     """
 
     key: str
@@ -52,9 +53,13 @@ def _read(key: str, entry: Any, problem: str | None) -> InputRequest:
     elif not isinstance(params, dict):
         params, problem = {}, problem or _MALFORMED
     problem = problem or _why_not_asked(method, params)
-    return InputRequest(
-        shown_key, plain(method[:MAX_KEY_CHARS]), params, _fingerprint(content), problem
-    )
+    return InputRequest(shown_key, _known(method), params, _fingerprint(content), problem)
+
+
+def _known(method: str) -> str:
+    """The method as it is kept in clear and in the log, where a server's own words do not go."""
+    known = method == elicitation.METHOD or method in _NOT_DECLARED
+    return method if known else "another method"
 
 
 def _why_not_asked(method: str, params: dict[str, Any]) -> str | None:

@@ -39,5 +39,5 @@ MAX_TOOL_NAME_CHARS = 256
 MAX_CHECKED_CHARS = 256 * 1024
 """Output schema and structured content together, as ASCII JSON, beyond which no check is made."""
 
-MAX_REFERENCES = 2_000
-"""References followed while one result is checked against its output schema."""
+MAX_CHECK_STEPS = 50_000
+"""Steps of checking one result against its output schema: keywords, and elements gone through."""

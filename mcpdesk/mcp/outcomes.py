@@ -1,6 +1,8 @@
 """What a reply means, by the request it answers. Every function returns; none raises."""
 
+import re
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from mcpdesk.mcp.envelope import whole_number
@@ -24,6 +26,7 @@ MODERN_ERRORS = frozenset({HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERS
 _PREDATES_DISCOVERY = frozenset({-32600, -32601, -32602})
 _LEGACY_STATUSES = frozenset({400, 404, 405, 406, 410, 415, 422})
 _SERVER_INFO = "io.modelcontextprotocol/serverInfo"
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _ABSENT = object()
 
 
@@ -215,7 +218,7 @@ def read_discover(reply: Reply) -> DiscoverOutcome:
     if result.get("resultType", "complete") != "complete" or not isinstance(versions, list):
         return _not_complete()
     return Discovered(
-        supported_versions=_texts(versions),
+        supported_versions=_versions(versions),
         server_info=_object(_object(result.get("_meta")).get(_SERVER_INFO)),
         capabilities=_object(result.get("capabilities")),
         instructions=_text(result.get("instructions")),
@@ -245,7 +248,7 @@ def offered_versions(reply: Reply) -> tuple[str, ...]:
     """What an UnsupportedProtocolVersion error (-32022) offers; empty for any other reply."""
     if not isinstance(reply, ErrorReply) or reply.code != UNSUPPORTED_VERSION:
         return ()
-    return _texts(_object(reply.data).get("supported"))
+    return _versions(_object(reply.data).get("supported"))
 
 
 def _finished(reply: ResultReply, is_untyped: bool) -> Finished:
@@ -338,11 +341,13 @@ def _freshness(result: dict[str, Any]) -> int:
     return max(whole_number(result.get("ttlMs")) or 0, 0)
 
 
-def _texts(values: Any) -> tuple[str, ...]:
-    """The short texts in a list: what a list of versions may hold."""
+def _versions(values: Any) -> tuple[str, ...]:
+    """The dates in a list of versions (basic/versioning). They are kept in clear and in the log,
+    where a server's own words do not go.
+    """
     listed = values if isinstance(values, list) else []
-    texts = [plain(each) for each in listed if isinstance(each, str)]
-    return tuple(text for text in texts if len(text) <= MAX_WORD_CHARS)[:MAX_INPUT_REQUESTS]
+    dates = (each for each in listed if isinstance(each, str) and _DATE.fullmatch(each))
+    return tuple(islice(dates, MAX_INPUT_REQUESTS))
 
 
 def _text(value: Any) -> str:

@@ -136,8 +136,7 @@ class ResponseReader:
             problem = ReplyProblem.BUSY
         elif self._status not in (200, *_AUTHORIZATION, *_NO_ANSWER):
             problem = ReplyProblem.HTTP_STATUS
-        kind = self._media_type or "no media type"
-        sentence = f"{_SENTENCES[problem]} (HTTP {self._status}, {kind})."
+        sentence = f"{_SENTENCES[problem]} (HTTP {self._status}, {_named(self._media_type)})."
         return Unreadable(problem, sentence, self._status, self._media_type)
 
 
@@ -147,6 +146,19 @@ def _media_type(header: str) -> str:
     return found if _MEDIA_TYPE.fullmatch(found) else ""
 
 
+def _named(media_type: str) -> str:
+    """The type for a sentence that is kept in clear, where a server may write what it likes."""
+    if not media_type:
+        return "no media type"
+    return media_type if media_type in _COMMON_TYPES else "an uncommon media type"
+
+
+_COMMON_TYPES = frozenset(
+    {
+        *(JSON, EVENT_STREAM, "text/html", "text/plain", "text/xml", "application/xml"),
+        *("application/xhtml+xml", "application/octet-stream", "application/problem+json"),
+    }
+)
 _SENTENCES = {
     ReplyProblem.AUTHORIZATION: "The server refused the credentials",
     ReplyProblem.BUSY: "The server asked to slow down",

@@ -47,7 +47,7 @@ class ErrorReply:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A response that is no answer. `sentence` holds nothing the server wrote but its type."""
+    """A response that is no answer. `sentence` holds nothing the server wrote."""
 
     reason: ReplyProblem
     sentence: str

@@ -52,8 +52,8 @@ class StatusConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]
             group = team_group(self.member.team_id)
             await self.channel_layer.group_discard(group, self.channel_name)
 
-    async def receive_json(self, content: Any, **kwargs: Any) -> None:
-        """Browsers have nothing to say here."""
+    async def receive(self, *_: Any, **__: Any) -> None:
+        """Browsers have nothing to say here, so that nothing they say is read."""
 
     async def live_change(self, message: dict[str, Any]) -> None:
         """A change announced by mcpdesk.audit.announce.

@@ -4,12 +4,14 @@ from dataclasses import dataclass
 from typing import cast
 
 from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 
 from approvals.selectors import badge_count
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.adapter import sends_mail
 from mcpdesk.accounts.guard import MemberRequest
+from tasks_monitor.engine.heartbeat import silences
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,4 +43,5 @@ def shell(request: HttpRequest) -> dict[str, object]:
         "memberships": cast(MemberRequest, request).memberships,
         "places": [Place(label, path, request.path.startswith(path)) for label, path in _PLACES],
         "inbox_count": SimpleLazyObject(lambda: badge_count(member)),
+        "silences": SimpleLazyObject(lambda: silences(timezone.now())),
     }

@@ -1,15 +1,47 @@
-"""Puts the signed-in person's membership on each request, and reads times in their zone."""
+"""What each request goes through: who asks and in which zone, and what is asked and kept at all."""
 
 import zoneinfo
 from collections.abc import Callable
 from typing import Any, cast
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.utils import timezone
+from django.utils.cache import add_never_cache_headers
 
 from mcpdesk.accounts.access import memberships_of
 from mcpdesk.accounts.models import User
 from mcpdesk.accounts.sessions import chosen
+
+Respond = Callable[[HttpRequest], HttpResponse]
+
+
+class NeverStoredMiddleware:
+    """Keeps every page out of caches and the browser's store: they show what this person may read
+    now, and some of it (a password that was just made) once. Static files do not come by here.
+    """
+
+    def __init__(self, get_response: Respond) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        add_never_cache_headers(response)
+        return response
+
+
+class PlainAddressMiddleware:
+    """Refuses an address with a NUL in its query: no page makes one, and PostgreSQL, which is
+    asked for what stands there, takes none.
+    """
+
+    def __init__(self, get_response: Respond) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        query = request.META.get("QUERY_STRING", "")
+        if "%00" in query or "\x00" in query:
+            return HttpResponseBadRequest("There is no such address.", content_type="text/plain")
+        return self.get_response(request)
 
 
 class MemberMiddleware:
@@ -18,7 +50,7 @@ class MemberMiddleware:
     Read from the database for each request, so a changed role or a deactivation counts at once.
     """
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+    def __init__(self, get_response: Respond) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:

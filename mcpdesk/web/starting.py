@@ -14,6 +14,7 @@ from approvals.schema_form import Answer, Field, Unrenderable
 from tasks_monitor.selectors import ToolView
 
 _NOT_JSON = "This is not JSON: {problem} (line {line}, column {column})."
+_TOO_MANY_DIGITS = "A number in the JSON has more digits than can be read."
 _NOT_OBJECT = "The arguments must be a JSON object: {…}."
 
 
@@ -79,6 +80,8 @@ def _posted_json(post: QueryDict, why: str) -> ArgumentsForm:
     except json.JSONDecodeError as error:
         problem = _NOT_JSON.format(problem=error.msg, line=error.lineno, column=error.colno)
         return ArgumentsForm(why_json=why, text=text, error=problem)
+    except ValueError:
+        return ArgumentsForm(why_json=why, text=text, error=_TOO_MANY_DIGITS)
     except RecursionError:
         return ArgumentsForm(why_json=why, text=text, error="The JSON nests too deeply.")
     if not isinstance(value, dict):

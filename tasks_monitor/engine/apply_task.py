@@ -164,7 +164,7 @@ def _go_on(operation: Operation, task: Task, now: datetime, server_now: datetime
         operation.idle_input_polls, operation.idle_input_since = 0, None
         operation.save(update_fields=["idle_input_polls", "idle_input_since"])
         _move(operation, State.WORKING, now, "The task runs")
-    if server_now and operation.expires_at and operation.expires_at <= server_now:
+    if server_now is not None and _time_is_over(operation, server_now):
         move(
             operation,
             State.EXPIRED,
@@ -173,6 +173,13 @@ def _go_on(operation: Operation, task: Task, now: datetime, server_now: datetime
         )
         return
     schedule(operation, now)
+
+
+def _time_is_over(operation: Operation, server_now: datetime) -> bool:
+    """The server's TTL has passed. No clock is asked where it leaves no time at all."""
+    if operation.ttl_ms is not None and operation.ttl_ms <= 0:
+        return True
+    return operation.expires_at is not None and operation.expires_at <= server_now
 
 
 def _input_required(operation: Operation, task: Task, now: datetime) -> None:

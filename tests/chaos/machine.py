@@ -98,6 +98,17 @@ class Machine:
         self.kill_postgres()
         self.start_postgres()
 
+    def done_in_the_end(self, nonce: str) -> int:
+        """How often the work was done, once the server has finished what it had begun."""
+        deadline = time.monotonic() + 5
+        while True:
+            effects = self.simulator.side_effects()
+            done: int = effects["by_nonce"].get(nonce, 0)
+            begun = effects["started_by_nonce"].get(nonce, 0)
+            if done >= begun or time.monotonic() > deadline:
+                return done
+            time.sleep(0.02)
+
     def do(self, command: str, **members: Any) -> Json | None:
         """Run a command of the desk in a process of its own; None where that was killed."""
         assert self._desk is not None

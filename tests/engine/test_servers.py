@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from mcpdesk.audit.models import Event
+from tasks_monitor.engine import health, servers
 from tasks_monitor.engine.errors import Refused
 from tasks_monitor.engine.health import note_exchanges
 from tasks_monitor.engine.servers import (
@@ -19,6 +21,7 @@ from tasks_monitor.engine.servers import test_server as look_at_server
 from tasks_monitor.models import Answerers, AuthKind, Era, Server, Tool
 from tasks_monitor.session import ToolList
 from tests.engine.desk import Desk, ScriptedDesk
+from tests.engine.peer import Nothing, step
 from tests.engine.racing import Meeting, locks_off, side_by_side
 from tests.factories import ServerFactory
 from tests.simulator.process import SimulatorProcess
@@ -244,11 +247,6 @@ def test_of_two_servers_added_at_once_under_one_name_one_is_refused(
 
 def _change_while_health_is_noted(desk: ScriptedDesk) -> Server:
     """A server becomes unreachable at the very moment it is paused."""
-    from unittest import mock
-
-    from tasks_monitor.engine import health, servers
-    from tests.engine.peer import Nothing, step
-
     meeting = Meeting()
     exchange = step(None, Nothing(sent=False)).exchange  # type: ignore[arg-type]
     facts = mock.Mock(server_id=desk.server.pk, clock_skew_ms=0)

@@ -61,8 +61,9 @@ def test_a_result_of_something_else_is_no_discovery(members: dict[str, Any]) -> 
     assert found.reason == ReplyProblem.INVALID_RESULT
 
 
-def test_an_unsupported_version_names_the_supported_ones() -> None:
-    answer = ErrorReply(-32022, "No", {"supported": ["2027-01-01", 5, "x" * 100]}, 400)
+def test_an_unsupported_version_names_the_supported_ones_that_are_dates() -> None:
+    named = ["2027-01-01", 5, "x" * 100, "s3cret-of-the-caller", "2027-01-01 "]
+    answer = ErrorReply(-32022, "No", {"supported": named}, 400)
     assert read_discover(answer) == UnsupportedVersion(("2027-01-01",))
     assert offered_versions(answer) == ("2027-01-01",)
 

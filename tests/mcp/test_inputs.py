@@ -45,6 +45,13 @@ def test_what_the_desk_did_not_declare_is_kept_with_a_problem(method: str) -> No
     assert "does not offer" in found.problem
 
 
+def test_a_method_that_no_revision_has_is_not_kept_in_the_servers_words() -> None:
+    one, other = _asked({"method": "s3cret-of-the-caller"}), _asked({"method": "x"})
+    assert one.method == other.method == "another method"
+    assert one.fingerprint != other.fingerprint
+    assert _asked({"method": "roots/list"}).method == "roots/list"
+
+
 @pytest.mark.parametrize("entry", [None, 5, "text", [], {}, {"method": 5}, {"params": {}}])
 def test_a_malformed_question_is_kept_with_a_problem(entry: Any) -> None:
     found = _asked(entry)

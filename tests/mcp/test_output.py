@@ -1,5 +1,6 @@
 """A result against the output schema of its tool."""
 
+import time
 from typing import Any
 
 import pytest
@@ -57,3 +58,53 @@ def test_what_cannot_be_checked_is_not_held_against_the_result(schema: Any) -> N
 def test_no_pattern_is_run() -> None:
     schema = {"type": "string", "pattern": "^(a+)+$"}
     assert output_note(schema, {"structuredContent": "a" * 60 + "b"}) is None
+
+
+def _nested(keyword: str, depth: int) -> dict[str, Any]:
+    """Each level judges again what every level below it judged."""
+    schema: dict[str, Any] = {}
+    for _ in range(depth):
+        schema = {"allOf": [schema], keyword: False}
+    return schema
+
+
+LABORIOUS = {
+    "every pair of items": (
+        {"uniqueItems": True},
+        [{"n": n} for n in range(20_000)],
+    ),
+    "every item with every value": (
+        {"items": {"enum": list(range(20_000))}},
+        [20_000] * 20_000,
+    ),
+    "every item with every alternative": (
+        {"items": {"anyOf": [{"const": 1}] * 9_000}},
+        [0] * 40_000,
+    ),
+    "properties level by level": (_nested("unevaluatedProperties", 28), {"n": 1}),
+    "items level by level": (_nested("unevaluatedItems", 28), [1]),
+    "a schema that is no schema": ({"required": [{"n": n} for n in range(20_000)]}, {}),
+}
+
+
+@pytest.mark.parametrize(("schema", "content"), LABORIOUS.values(), ids=LABORIOUS.keys())
+def test_no_schema_keeps_the_worker_busy(schema: dict[str, Any], content: Any) -> None:
+    started = time.thread_time()
+    output_note(schema, {"structuredContent": content})
+    assert time.thread_time() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("schema", "fitting", "unfitting"),
+    [
+        ({"uniqueItems": True}, [1, True, "1", [1], {"a": 1}], [{"a": 1}, {"a": 1.0}]),
+        ({"uniqueItems": False}, [1, 1], None),
+        ({"enum": [1, "a", None, {"n": [1]}]}, {"n": [1.0]}, True),
+        ({"const": [1, {"n": 2}]}, [1.0, {"n": 2}], [True, {"n": 2}]),
+    ],
+)
+def test_values_are_compared_as_json(schema: Any, fitting: Any, unfitting: Any) -> None:
+    assert output_note(schema, {"structuredContent": fitting}) is None
+    if unfitting is not None:
+        noted = output_note(schema, {"structuredContent": unfitting})
+        assert noted is Note.OUTPUT_MISMATCH

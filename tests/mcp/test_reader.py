@@ -161,6 +161,14 @@ def test_anything_but_json_or_a_stream_is_refused_by_its_media_type(media_type: 
     assert _reason(to_bytes(ANSWER), {"content-type": media_type}) is ReplyProblem.MEDIA_TYPE
 
 
+@pytest.mark.parametrize("problem", ["text/s3cret-of-the-caller", "s3cret/json"])
+def test_the_sentence_does_not_repeat_a_media_type_that_could_be_a_message(problem: str) -> None:
+    found = read(b"{}", {"content-type": problem}, 200)
+    assert isinstance(found, Unreadable)
+    assert "an uncommon media type" in found.sentence
+    assert "s3cret" not in found.sentence
+
+
 def test_the_sentence_names_status_and_media_type_and_nothing_the_server_wrote() -> None:
     found = read(b"<script>alert(1)</script>", {"content-type": "text/html"}, 502)
     assert isinstance(found, Unreadable)

@@ -222,5 +222,5 @@ def test_the_page_costs_the_same_for_a_team_of_any_size(
     client: Client, admin: Membership, django_assert_num_queries: Any
 ) -> None:
     MembershipFactory.create_batch(20, team=admin.team)
-    with django_assert_num_queries(5):  # session, user, memberships, the page, the inbox's count
+    with django_assert_num_queries(6):  # session, user, memberships, the page, the inbox's count, heartbeats
         client.get("/team/")

@@ -51,8 +51,11 @@ def _server(request: MemberRequest) -> Server | None:
     wanted = request.GET.get("server", "")
     if not wanted:
         return None
-    servers = selectors.shown_servers(request.member)
-    found = servers.filter(pk=wanted).first() if wanted.isdecimal() else None
+    try:
+        pk = int(wanted)
+    except ValueError:  # for thousands of digits too
+        raise Http404("no such server in this team") from None
+    found = selectors.shown_servers(request.member).filter(pk=pk).first()
     if found is None:
         raise Http404("no such server in this team")
     return found

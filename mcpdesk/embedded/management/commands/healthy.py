@@ -1,5 +1,4 @@
 import sys
-from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -9,10 +8,7 @@ from django.utils import timezone
 
 from mcpdesk.embedded import processes
 from mcpdesk.embedded.locations import local_url
-from tasks_monitor.engine.heartbeat import last_beat
-
-# The worker is rung every 10 s even when nothing is due, the clock ticks more often.
-MAX_SILENCE = timedelta(minutes=1)
+from tasks_monitor.engine.heartbeat import silences
 
 
 class Command(BaseCommand):
@@ -34,5 +30,4 @@ def _web_answers() -> bool:
 
 def _was_seen(process: str) -> bool:
     """Whether any process of this kind was at work lately: the heartbeat names no machine."""
-    at = last_beat(process)
-    return at is not None and timezone.now() - at < MAX_SILENCE
+    return process not in {silence.process for silence in silences(timezone.now())}
