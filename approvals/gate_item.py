@@ -9,7 +9,6 @@ from approvals.models import Approval, ApprovalState, Draft, Verdict, Vote
 from approvals.policy.words import who
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member, Permission
-from mcpdesk.accounts.models import Membership, Role
 from tasks_monitor.selectors import ToolView
 from tasks_monitor.states import TERMINAL, State
 
@@ -154,14 +153,9 @@ def _standing(
 
 def _others(approval: Approval, counted: list[Vote]) -> list[str]:
     """Members who may decide and whose vote does not count yet."""
-    said = {vote.user_id for vote in counted}
-    memberships = Membership.objects.filter(team_id=approval.team_id, user__is_active=True)
-    members = [
-        Member(one.user, approval.team, Role(one.role))
-        for one in memberships.select_related("user").order_by("user__name", "pk")
-        if one.user_id not in said
-    ]
-    return [str(one.user) for one in members if access.may_decide(one, approval)]
+    said = [vote.user_id for vote in counted]
+    left = access.deciders(approval).exclude(user_id__in=said).select_related("user")
+    return [str(one.user) for one in left.order_by("user__name", "pk")]
 
 
 def _claims(approval: Approval) -> tuple[str, ...]:

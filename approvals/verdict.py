@@ -134,13 +134,8 @@ def _vote(approval: Approval, member: Member, word: Word, now: datetime, actor: 
 
 def standing_votes(approval: Approval) -> list[Vote]:
     """Votes of people who may still decide: who left or lost the role counts no more."""
-    votes = approval.votes.select_related("user").order_by("at", "pk")
-    return [vote for vote in votes if _may_still(approval, vote)]
-
-
-def _may_still(approval: Approval, vote: Vote) -> bool:
-    member = access.member_in(vote.user, approval.team_id)
-    return member is not None and access.may_decide(member, approval)
+    may_still = access.deciders(approval).values("user_id")
+    return list(approval.votes.filter(user_id__in=may_still).order_by("at", "pk"))
 
 
 def state_of(approval: Approval, now: datetime) -> policy.Decision:

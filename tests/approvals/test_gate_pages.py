@@ -1,5 +1,7 @@
 """The page of a gate: what each person reads, what each post does, without JavaScript."""
 
+from typing import Any
+
 import pytest
 from django.http import HttpResponse
 from django.test import Client
@@ -177,6 +179,21 @@ def test_the_parts_that_change_by_themselves_hold_no_form_and_no_argument(
     assert 'id="item-live"' in live
     assert "SECRET-WORD" not in live
     assert "<form" not in live
+
+
+def test_the_page_costs_the_same_for_any_number_of_people(
+    operator: Member, approver: Member, join: Join, django_assert_max_num_queries: Any
+) -> None:
+    approval = a_gate(operator, {"quorum": 20})
+    for _ in range(10):
+        say(approval, join())
+    for _ in range(10):
+        join()
+    url = reverse("inbox_item", args=[approval.pk])
+    browser = _browser(approver)
+    with django_assert_max_num_queries(32):
+        page = browser.get(url).content.decode()
+    assert "and others" in page
 
 
 def test_not_now_puts_it_aside_and_another_teams_person_finds_nothing(

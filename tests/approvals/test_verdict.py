@@ -21,6 +21,7 @@ from approvals.verdict import (
     READ_FIRST,
     SAID_BEFORE,
 )
+from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.models import Membership, Role, User
 from mcpdesk.audit.log import Actor
@@ -229,6 +230,24 @@ def test_another_teams_gate_does_not_exist(operator: Member, join: Join) -> None
     assert say(approval, stranger) == Missing()
     approval.pk = uuid4()
     assert say(approval, stranger, token="x") == Missing()
+
+
+@pytest.mark.parametrize("audience", ["requester", "approvers", "people"])
+@pytest.mark.parametrize("four_eyes", [False, True])
+@pytest.mark.parametrize("starts_as", [Role.OPERATOR, Role.ADMIN])
+def test_the_list_of_who_may_decide_agrees_with_asking_each_of_them(
+    join: Join, audience: str, four_eyes: bool, starts_as: Role
+) -> None:
+    starter, *others = [join(starts_as), *map(join, Role), join(team=ServerFactory().team)]
+    User.objects.filter(pk=join(Role.ADMIN).user_id).update(is_active=False)
+    approval = a_gate(starter, {"four_eyes": False})
+    Approval.objects.update(audience=audience, four_eyes=four_eyes)
+    approval.refresh_from_db()
+    if audience == "people":
+        approval.people.set([starter.user_id, *(one.user_id for one in others)])
+    asked = {one.user_id for one in (starter, *others) if access.may_decide(one, approval)}
+    listed = access.deciders(approval).values_list("user_id", flat=True)
+    assert sorted(listed) == sorted(asked)
 
 
 # --- the binding
