@@ -53,14 +53,16 @@ def request_start(
     arguments: dict[str, Any],
     actor: Actor,
     now: datetime,
+    reason: str = "",
     idempotency_key: str | None = None,
-    **more: Any,
+    questions_to: str | None = None,
+    repeatable: bool = False,
 ) -> Outcome:
     """Ask the team's policy, and make the operation in the state that it gives.
 
-    `more`: reason, questions_to, repeatable, as engine.start takes them. The same
-    `idempotency_key` returns the operation it made before, whatever the policy says today. Raises
-    engine.errors.Refused for what cannot be started at all.
+    Everything is as engine.start takes it. The same `idempotency_key` returns the operation it made
+    before, whatever the policy says today. Raises engine.errors.Refused for what cannot be started
+    at all.
     """
     call: dict[str, Any] = {
         "team_id": team_id,
@@ -78,7 +80,8 @@ def request_start(
     if found.effect is policy.Effect.DISABLED:
         return _refuse(server, tool_name, found, actor, now)
     asks = found.effect is not policy.Effect.ALLOW
-    started = start(**call, **more, actor=actor, now=now, awaiting_approval=asks)
+    how: dict[str, Any] = {"reason": reason, "questions_to": questions_to, "repeatable": repeatable}
+    started = start(**call, **how, actor=actor, now=now, awaiting_approval=asks)
     if not started.created:
         return Requested(started.operation, created=False)
     _note(started.operation, found, now)

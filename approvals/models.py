@@ -109,7 +109,8 @@ class PolicyRule(models.Model):
 
     def as_rule(self) -> dict[str, Any]:
         """The whole rule, as policy.gate() takes it."""
-        return {"name": self.name, "effect": self.effect, **self.match, "ask": self.ask}
+        match = self.match if isinstance(self.match, dict) else {"unreadable": True}
+        return {**match, "name": self.name, "effect": self.effect, "ask": self.ask}
 
 
 class Approval(models.Model):

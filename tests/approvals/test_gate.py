@@ -18,7 +18,7 @@ from tasks_monitor.states import State
 from tests.approvals.conftest import Join
 from tests.approvals.gates import a_gate, request, rule
 from tests.conftest import CHECKOUT
-from tests.factories import NOW, ServerFactory
+from tests.factories import NOW, PolicyRuleFactory, ServerFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -67,6 +67,13 @@ def test_a_rule_that_fails_asks_and_the_log_tells_the_admins(operator: Member) -
     made = request(operator)
     assert made.operation.state == State.AWAITING_APPROVAL
     assert Event.objects.get(kind="gate.rule_failed").data["rule"] == broken.name
+
+
+@pytest.mark.parametrize("match", [7, ["*"], {"effect": "allow"}, {"tool": "*", "also": 1}])
+def test_a_stored_rule_that_says_something_odd_never_allows(operator: Member, match: Any) -> None:
+    PolicyRuleFactory(team=operator.team, effect="ask", match=match)
+    rule(operator.team, "allow")
+    assert request(operator).operation.state == State.AWAITING_APPROVAL
 
 
 def test_the_rules_are_read_in_order_and_those_switched_off_are_not(operator: Member) -> None:
