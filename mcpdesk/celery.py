@@ -17,11 +17,11 @@ app.autodiscover_tasks()
 
 
 def make_broker_folders() -> None:
-    """The filesystem broker expects its folders to exist."""
+    """The filesystem broker expects its folders to exist. Who writes there gives workers orders."""
     options = app.conf.broker_transport_options or {}
     for name in ("data_folder_in", "control_folder"):
         if name in options:
-            Path(options[name]).mkdir(parents=True, exist_ok=True)
+            Path(options[name]).mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 app.on_after_configure.connect(lambda **_: make_broker_folders(), weak=False)

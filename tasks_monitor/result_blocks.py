@@ -8,6 +8,7 @@ import binascii
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 #: Shown inline; anything else that claims to be an image or sound is only named.
@@ -17,7 +18,12 @@ AUDIO_TYPES: Final = frozenset(
 )
 #: A block longer than this is cut on the page; the whole result can be downloaded.
 MAX_TEXT_CHARS: Final = 100_000
+#: So is an address, a title or the name of a type.
+MAX_NAME_CHARS: Final = 2_000
 MAX_INLINE_BASE64_CHARS: Final = 4 * 1024 * 1024
+#: More blocks, or more text in all of them, are counted instead of shown.
+MAX_BLOCKS: Final = 200
+MAX_PAGE_CHARS: Final = 1_000_000
 
 _KNOWN: Final = frozenset({"content", "structuredContent", "isError", "resultType", "_meta"})
 
@@ -39,10 +45,30 @@ class Block:
 
 
 def blocks(result: Any) -> list[Block]:
-    """Everything in a CallToolResult, in the server's order, then what stands beside `content`."""
+    """Everything in a CallToolResult, in the server's order, then what stands beside `content`.
+
+    Of a result that is too much for a page, the beginning; the last block then says so.
+    """
     if not isinstance(result, dict):
         return [_json(result, note="The result is not an object.")]
-    return [*_content(result.get("content")), *_beside(result)]
+    shown = list(_fitting(_content(result.get("content"))))
+    left_out = _count(result.get("content")) - len(shown)
+    if left_out > 0:
+        shown.append(Block("binary", text=f"{left_out:,} more blocks", cut=True))
+    return [*shown, *_beside(result)]
+
+
+def _fitting(found: Iterator[Block]) -> Iterator[Block]:
+    chars = 0
+    for block in islice(found, MAX_BLOCKS):
+        chars += len(block.text) + len(block.title)
+        if chars > MAX_PAGE_CHARS:
+            return
+        yield block
+
+
+def _count(content: Any) -> int:
+    return len(content) if isinstance(content, list) else 0
 
 
 def _content(content: Any) -> Iterator[Block]:
@@ -91,18 +117,22 @@ def _link(part: dict[str, Any]) -> Block | None:
         return None
     title = next((part[k] for k in ("title", "name") if isinstance(part.get(k), str)), "")
     description = part.get("description")
-    return Block("link", description if isinstance(description, str) else "", uri, title)
+    text = description if isinstance(description, str) else ""
+    cut = len(uri) > MAX_NAME_CHARS or len(text) > MAX_TEXT_CHARS
+    return Block(
+        "link", text[:MAX_TEXT_CHARS], uri[:MAX_NAME_CHARS], title[:MAX_NAME_CHARS], cut=cut
+    )
 
 
 def _resource(part: dict[str, Any]) -> Block | None:
     inner = part.get("resource")
     if not isinstance(inner, dict):
         return None
-    title = inner["uri"] if isinstance(inner.get("uri"), str) else ""
+    title = inner["uri"][:MAX_NAME_CHARS] if isinstance(inner.get("uri"), str) else ""
     if isinstance(inner.get("text"), str):
         return _text(inner["text"], title=title)
     kind, blob = inner.get("mimeType"), inner.get("blob")
-    if kind in AUDIO_TYPES:
+    if isinstance(kind, str) and kind in AUDIO_TYPES:
         return _media("audio", AUDIO_TYPES, kind, blob, title)
     return _media("image", IMAGE_TYPES, kind, blob, title)
 
@@ -125,7 +155,7 @@ def _media(
     size = _decoded_bytes(data)
     if size is None:
         return None
-    named = mime_type if isinstance(mime_type, str) else "no type"
+    named = mime_type[:MAX_NAME_CHARS] if isinstance(mime_type, str) else "no type"
     if named in allowed and len(data) <= MAX_INLINE_BASE64_CHARS:
         return Block(kind, uri=f"data:{named};base64,{data}", title=title, note=named)
     return Block("binary", text=f"{named}, {size:,} bytes", title=title)
@@ -143,6 +173,23 @@ def _text(text: str, title: str = "") -> Block:
 
 
 def _json(value: Any, *, title: str = "", note: str = "") -> Block:
-    text = json.dumps(value, indent=2, ensure_ascii=False)
-    cut = len(text) > MAX_TEXT_CHARS
-    return Block("json", text[:MAX_TEXT_CHARS], title=title, note=note, cut=cut)
+    text, cut = beginning(value)
+    return Block("json", text, title=title, note=note, cut=cut)
+
+
+def beginning(value: Any) -> tuple[str, bool]:
+    """A JSON value written out for people, and whether that is only the beginning of it.
+
+    Piece by piece: indented, deep nesting is sixty times as long as it came.
+    """
+    pieces: list[str] = []
+    chars = 0
+    for piece in _INDENTED.iterencode(value):
+        pieces.append(piece)
+        chars += len(piece)
+        if chars > MAX_TEXT_CHARS:
+            break
+    return "".join(pieces)[:MAX_TEXT_CHARS], chars > MAX_TEXT_CHARS
+
+
+_INDENTED: Final = json.JSONEncoder(indent=2, ensure_ascii=False)

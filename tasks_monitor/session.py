@@ -1,5 +1,6 @@
 """One conversation with one server: requests, versions, pages. Used by engine, web and commands."""
 
+import asyncio
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -55,6 +56,27 @@ class Step(Generic[OutcomeT]):
     tools: ToolList | None = None
 
 
+class _Turn:
+    """The time that one verb of a session may take, however many requests it makes.
+
+    The engine's lease covers one timeout: what went on for longer would be sent while others take
+    the operation for lost.
+    """
+
+    def __init__(self, timeout_s: float) -> None:
+        self._timeout_s = timeout_s
+        self._clock = asyncio.get_running_loop().time
+        self._ends_at = self._clock() + timeout_s
+
+    def left_s(self) -> float:
+        return self._ends_at - self._clock()
+
+    @property
+    def is_late(self) -> bool:
+        """Too late to begin what takes a request of its own."""
+        return self.left_s() < self._timeout_s / 2
+
+
 def new_request_id() -> int:
     """An id that no other worker uses at the same time; exact in a double, as JavaScript needs."""
     return secrets.randbits(52) + 1
@@ -62,6 +84,8 @@ def new_request_id() -> int:
 
 class Session:
     """Speaks to one endpoint. Keeps nothing but the version agreed on.
+
+    Each verb takes at most the endpoint's timeout, whatever it needs to ask for on the way.
 
     `version` is the revision to begin with, `traceparent` a W3C trace context for every request.
     """
@@ -81,18 +105,21 @@ class Session:
 
     async def discover(self) -> Step[DiscoverOutcome]:
         """`server/discover`: era, versions, capabilities."""
-        return await self._step(requests.discover, read_discover, new_request_id())
+        return await self._step(self._turn(), requests.discover, read_discover, new_request_id())
 
     async def list_tools(self) -> Step[ToolList | Rejected | NoAnswer]:
         """`tools/list`, all pages. A page that fails ends the list with a `problem`.
 
         A cursor that comes again, or pages without end, do so too: what was read is kept.
         """
+        return await self._list_tools(self._turn())
+
+    async def _list_tools(self, turn: _Turn) -> Step[ToolList | Rejected | NoAnswer]:
         pages: list[ToolsPage] = []
         seen: set[str | None] = {None}
         cursor: str | None = None
         while True:
-            step = await self._tools_page(cursor)
+            step = await self._tools_page(turn, cursor)
             if not isinstance(step.outcome, ToolsPage):
                 return _ended_early(pages, step.outcome, step.exchange)
             pages.append(step.outcome)
@@ -113,10 +140,13 @@ class Session:
     ) -> Step[CallOutcome]:
         """`tools/call`. Where the server misses a header for an argument (-32020), the list of
         tools is read again and the call sent once more under a new id: the first one did nothing.
+        Not where that took so long that little time is left for the call.
         """
+        turn = self._turn()
 
         async def call(id: int, plan: HeaderPlan) -> Step[CallOutcome]:
             return await self._step(
+                turn,
                 requests.call_tool,
                 read_call,
                 id,
@@ -130,11 +160,11 @@ class Session:
         step = await call(request_id, header_plan)
         if not isinstance(step.outcome, Rejected) or step.outcome.code != HEADER_MISMATCH:
             return step
-        tools = (await self.list_tools()).outcome
+        tools = (await self._list_tools(turn)).outcome
         if not isinstance(tools, ToolList):
             return step
         fresh = next((tool.header_plan for tool in tools.tools if tool.name == name), header_plan)
-        if fresh != header_plan:
+        if fresh != header_plan and not turn.is_late:
             step = await call(new_request_id(), fresh)
         return replace(step, tools=tools)
 
@@ -144,25 +174,31 @@ class Session:
         def read(reply: Reply) -> TaskOutcome:
             return read_task(reply, task_id)
 
-        return await self._step(requests.get_task, read, request_id, task_id)
+        return await self._step(self._turn(), requests.get_task, read, request_id, task_id)
 
     async def update_task(
         self, request_id: int, task_id: str, input_responses: Mapping[str, Any]
     ) -> Step[AckOutcome]:
         """`tasks/update` with answers to some or all outstanding input requests."""
         return await self._step(
-            requests.update_task, read_ack, request_id, task_id, input_responses
+            self._turn(), requests.update_task, read_ack, request_id, task_id, input_responses
         )
 
     async def cancel_task(self, request_id: int, task_id: str) -> Step[AckOutcome]:
         """`tasks/cancel`: a request to stop, no more."""
-        return await self._step(requests.cancel_task, read_ack, request_id, task_id)
+        return await self._step(self._turn(), requests.cancel_task, read_ack, request_id, task_id)
 
-    async def _tools_page(self, cursor: str | None) -> Step[ToolsOutcome]:
-        return await self._step(requests.list_tools, read_tools_page, new_request_id(), cursor)
+    async def _tools_page(self, turn: _Turn, cursor: str | None) -> Step[ToolsOutcome]:
+        return await self._step(
+            turn, requests.list_tools, read_tools_page, new_request_id(), cursor
+        )
+
+    def _turn(self) -> _Turn:
+        return _Turn(self._endpoint.timeout_s)
 
     async def _step(
         self,
+        turn: _Turn,
         build: Callable[..., Request],
         read: Callable[[Reply], OutcomeT],
         request_id: int,
@@ -170,9 +206,9 @@ class Session:
         **kwargs: Any,
     ) -> Step[OutcomeT | NoAnswer]:
         """One request; once more, under a new id, in a version that the server says it has."""
-        exchange = await self._send(build, request_id, *args, **kwargs)
+        exchange = await self._send(turn, build, request_id, *args, **kwargs)
         if self._agrees_on_a_version(exchange.reply):
-            exchange = await self._send(build, new_request_id(), *args, **kwargs)
+            exchange = await self._send(turn, build, new_request_id(), *args, **kwargs)
         if exchange.reply is not None:
             return Step(read(exchange.reply), exchange)
         assert exchange.failure is not None
@@ -180,9 +216,9 @@ class Session:
         return Step(NoAnswer(failure.kind, failure.sentence, failure.sent), exchange)
 
     async def _send(
-        self, build: Callable[..., Request], request_id: int, *args: Any, **kwargs: Any
+        self, turn: _Turn, build: Callable[..., Request], request_id: int, *args: Any, **kwargs: Any
     ) -> Exchange:
-        """Builds and sends. What JSON or a header cannot carry is not sent."""
+        """Builds and sends, in time. What JSON or a header cannot carry is not sent."""
         try:
             request = build(
                 request_id, *args, version=self.version, traceparent=self._traceparent, **kwargs
@@ -190,7 +226,10 @@ class Session:
         except ValueError:
             sentence = "The arguments or answers hold something that cannot be sent."
             return failed(FailureKind.BAD_REQUEST, sentence, sent=False)
-        return await self._transport.send(self._endpoint, request)
+        left_s = turn.left_s()
+        if left_s <= 0:
+            return failed(FailureKind.TIMEOUT, "The server did not answer in time.", sent=False)
+        return await self._transport.send(self._endpoint, request, within_s=left_s)
 
     def _agrees_on_a_version(self, reply: Reply | None) -> bool:
         """The server refused our version and named one that we speak (basic/versioning)."""
@@ -205,7 +244,7 @@ def _why_stop(pages: list[ToolsPage], cursor_came_before: bool) -> str | None:
         return "The server gave the same cursor twice; the list ends there."
     if pages[-1].next_cursor is not None and len(pages) >= MAX_TOOL_PAGES:
         return f"The server's list has more than {MAX_TOOL_PAGES} pages; the rest was not read."
-    if sum(len(page.tools) for page in pages) > MAX_TOOLS:
+    if sum(len(page.tools) + len(page.rejected) for page in pages) > MAX_TOOLS:
         return f"The server has more than {MAX_TOOLS} tools; the rest was not read."
     return None
 

@@ -108,15 +108,20 @@ class Transport:
         self._pools: dict[object, _Pool] = {}
         self._swept_at = 0.0
 
-    async def send(self, endpoint: Endpoint, request: Request) -> Exchange:
-        """One request, one exchange. Never raises for what a peer does."""
+    async def send(
+        self, endpoint: Endpoint, request: Request, *, within_s: float | None = None
+    ) -> Exchange:
+        """One request, one exchange, in `within_s` where that is less than the endpoint's timeout.
+
+        Never raises for what a peer does.
+        """
         try:
             pool = await self._pool(endpoint)
         except BadAddress as bad:
             return failed(FailureKind.BAD_ENDPOINT, str(bad), sent=False)
         pool.in_flight += 1
         try:
-            async with asyncio.timeout(endpoint.timeout_s):
+            async with asyncio.timeout(min(endpoint.timeout_s, within_s or endpoint.timeout_s)):
                 return await pool.exchange(request)
         except (httpx.HTTPError, aiohttp.ClientError, OSError, ValueError) as error:
             return _classified(error)

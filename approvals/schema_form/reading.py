@@ -16,6 +16,9 @@ from approvals.secret_words import names_a_secret
 MAX_FIELDS: Final = 1_000
 """Fields in one form; nobody answers more, and a browser's post is limited as well."""
 
+MAX_SHOWN_CHARS: Final = 1_000_000
+"""Characters in all fields of a form. References say again and again what came once."""
+
 MULTILINE_FROM_CHARS: Final = 200
 """A text that may be longer than this gets more than one line."""
 
@@ -53,9 +56,21 @@ def read_form(requested_schema: Json, budget: Budget) -> tuple[Document, tuple[F
     required = _required(root, properties)
     check_conditions(root, frozenset(properties), budget)
     names = [name for name, part in properties.items() if part is not False]
-    return document, tuple(
-        _read_field(name, properties[name], name in required, document) for name in names
-    )
+    found: list[Field] = []
+    chars = 0
+    for name in names:
+        found.append(_read_field(name, properties[name], name in required, document))
+        chars += _shown_chars(found[-1])
+        if chars > MAX_SHOWN_CHARS:
+            raise CannotShow("The server's schema has more text than a form can show.")
+    return document, tuple(found)
+
+
+def _shown_chars(field: Field) -> int:
+    """How much text of the server's the field brings to a page, about."""
+    suggested = field.default if isinstance(field.default, str) else ""
+    choices = sum(len(choice.title) + len(choice.value) for choice in field.choices)
+    return len(field.label) + len(field.help) + len(suggested) + choices
 
 
 def _required(root: dict[str, Any], properties: dict[str, Json]) -> frozenset[str]:

@@ -73,9 +73,21 @@ def _write(path: Path, content: Any) -> None:
 def _take(path: Path) -> Any:
     """The content of a file that is ours alone, which goes with it; None if it is no message."""
     try:
-        return json.loads(path.read_bytes())
-    except ValueError:
-        logger.warning("a wake-up could not be read and was dropped")
-        return None
+        content = json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        content = None
     finally:
         path.unlink()
+    if _is_message(content):
+        return content
+    logger.warning("a wake-up could not be read and was dropped")
+    return None
+
+
+def _is_message(content: Any) -> bool:
+    """Whether it has what kombu takes for granted; without, it would end the worker."""
+    properties = content.get("properties") if isinstance(content, dict) else None
+    if not isinstance(properties, dict) or not isinstance(content.get("headers"), dict):
+        return False
+    has_body = isinstance(content.get("body"), str) and "delivery_tag" in properties
+    return has_body and isinstance(properties.get("delivery_info"), dict)

@@ -33,7 +33,7 @@ class Child:
     def __init__(self, command: Command, log: Path) -> None:
         self.command = command
         self.log = log
-        log.parent.mkdir(parents=True, exist_ok=True)
+        log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         bound_log(log)
         with log.open("ab") as output:
             self._process = subprocess.Popen(

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from mcpdesk.mcp.limits import MAX_EXACT
 from mcpdesk.mcp.notes import Note
 from mcpdesk.mcp.replies import ErrorReply, ReplyProblem, ResultReply
 
@@ -51,7 +52,7 @@ def _read_error(
     if deviations is None:
         return ReplyProblem.WRONG_ID
     code, message = whole_number(error.get("code")), error.get("message")
-    if code is None or not isinstance(message, str):
+    if code is None or abs(code) >= MAX_EXACT or not isinstance(message, str):
         return ReplyProblem.NOT_JSONRPC
     if isinstance(error["code"], float):
         deviations = (*deviations, Note.NUMBER_AS_FRACTION)

@@ -6,6 +6,9 @@ MAX_MESSAGE_BYTES = 8 * 1024 * 1024
 MAX_STREAM_BYTES = 4 * MAX_MESSAGE_BYTES
 """All of one SSE response, decoded: notifications before the answer count."""
 
+MAX_STREAM_LINES = 200_000
+"""Lines of one SSE response: each costs time, also where it is empty or a comment."""
+
 MAX_DEPTH = 64
 """Nesting of arrays and objects in one message."""
 
@@ -25,7 +28,10 @@ MAX_TOOL_PAGES = 100
 """Pages of one `tools/list`."""
 
 MAX_TOOLS = 5000
-"""Tools kept from one `tools/list`, over all its pages."""
+"""Tools read from one `tools/list`, over all its pages; bad ones count."""
+
+MAX_EXACT = 2**53
+"""Whole numbers below this are exact in every reader of JSON; an error code is one of them."""
 
 MAX_WORD_CHARS = 64
 """Unknown words (a status, a resultType) are kept up to this length."""

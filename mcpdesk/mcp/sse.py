@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator
 
-from mcpdesk.mcp.limits import MAX_MESSAGE_BYTES
+from mcpdesk.mcp.limits import MAX_MESSAGE_BYTES, MAX_STREAM_LINES
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+# Lines are split this much at a time: a chunk that was compressed holds millions of them.
+_SLICE_BYTES = 64 * 1024
 
 
 class EventTooBig(ValueError):
-    """One event, or one line, is longer than a message may be."""
+    """One event or line is longer than a message may be, or the lines come without end."""
 
 
 class EventStream:
@@ -22,11 +24,16 @@ class EventStream:
         self._line = bytearray()
         self._data: list[bytes] = []
         self._data_bytes = 0
+        self._lines = 0
         self._skip_line_feed = False
         self._at_start = True
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
         """The data of the events that this chunk completes. Raises EventTooBig."""
+        for start in range(0, len(chunk), _SLICE_BYTES):
+            yield from self._feed(chunk[start : start + _SLICE_BYTES])
+
+    def _feed(self, chunk: bytes) -> Iterator[bytes]:
         if self._skip_line_feed and chunk.startswith(b"\n"):
             chunk = chunk[1:]
             self._skip_line_feed = False
@@ -38,6 +45,9 @@ class EventStream:
             if self._data_bytes + len(self._line) > MAX_MESSAGE_BYTES:
                 raise EventTooBig
             if len(line) != len(piece):
+                self._lines += 1
+                if self._lines > MAX_STREAM_LINES:
+                    raise EventTooBig
                 yield from self._end_line()
 
     def finish(self) -> Iterator[bytes]:

@@ -8,7 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from mcpdesk.mcp.headers import HeaderPlan, InvalidToolHeader, header_plan
 from mcpdesk.mcp.jsontext import plain, storable
-from mcpdesk.mcp.limits import MAX_TOOL_NAME_CHARS
+from mcpdesk.mcp.limits import MAX_TOOL_NAME_CHARS, MAX_TOOLS
 from mcpdesk.mcp.notes import Note
 
 _content_block: TypeAdapter[mcp_types.ContentBlock] = TypeAdapter(mcp_types.ContentBlock)
@@ -37,8 +37,11 @@ class RejectedTool:
 
 
 def read_tools(listed: list[Any]) -> tuple[tuple[Tool, ...], tuple[RejectedTool, ...]]:
-    """The good tools of one page and the bad ones, each in the server's order."""
-    verdicts = [_read_tool(definition) for definition in listed]
+    """The good tools of one page and the bad ones, each in the server's order.
+
+    Of a page with more than MAX_TOOLS one more than that is read, so that it shows.
+    """
+    verdicts = [_read_tool(definition) for definition in listed[: MAX_TOOLS + 1]]
     tools = tuple(each for each in verdicts if isinstance(each, Tool))
     return tools, tuple(each for each in verdicts if isinstance(each, RejectedTool))
 
@@ -79,7 +82,8 @@ def _checked(name: str, definition: dict[str, Any]) -> Tool | RejectedTool:
     schema = definition.get("inputSchema")
     if not isinstance(schema, dict) or schema.get("type") != "object":
         return RejectedTool(name, "The input schema is not that of an object.")
-    model = mcp_types.Tool.model_validate(definition)
+    # not the icons: nothing shows them, and each bad one of a million is an error of its own
+    model = mcp_types.Tool.model_validate(definition | {"icons": None})
     annotations = definition.get("annotations") or {}
     title = model.title or (model.annotations and model.annotations.title) or ""
     return Tool(

@@ -144,6 +144,15 @@ def test_what_is_no_object_schema_cannot_be_a_form(schema: Any) -> None:
     assert isinstance(answer(schema, {}), Unrenderable)
 
 
+@pytest.mark.parametrize("word", ["title", "description", "default"])
+def test_a_text_that_every_field_refers_to_does_not_fill_the_page(word: str) -> None:
+    """Of 200 kB that came, the page had 200 MB."""
+    properties = {f"f{n}": {"$ref": "#/$defs/T"} for n in range(20)}
+    long = {"T": {"type": "string", word: "x" * 100_000}}
+    found = fields({"type": "object", "properties": properties, "$defs": long})
+    assert found == Unrenderable("The server's schema has more text than a form can show.")
+
+
 @pytest.mark.parametrize("schema", [{}, {"type": "object"}, {"type": ["object", "null"]}])
 def test_a_schema_without_fields_is_approve_or_decline(schema: Any) -> None:
     assert answer(schema, {"x": "y"}) == Answer({})

@@ -10,30 +10,24 @@ from typing import Any
 
 import pytest
 import redis
-from playwright.sync_api import Browser, BrowserContext, sync_playwright
+from playwright.sync_api import Browser, BrowserContext
 
 from mcpdesk.accounts.models import Membership
 from tests.browser.database import throw_away
 from tests.browser.people import Consoles, Crew, Person, crew
 from tests.browser.whole_desk import PARTS, WholeDesk
+from tests.chromium import chromium
 from tests.conftest import free_port
 from tests.peers.conftest import fastmcp_peer, sdk_peer  # noqa: F401 - fixtures
+from tests.simulator.process import SimulatorProcess
 
 Employ = Callable[[Membership], Person]
 
-CHROMIUM_OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-
 
 @pytest.fixture(scope="package")
-def chromium() -> Iterator[Browser]:
-    """Not pytest-playwright's: that one would keep an event loop running for all later tests."""
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
-    with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
-        # that loop is in this thread, which Django would take for an asynchronous one
-        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-        browser = playwright.chromium.launch(executable_path=path, args=CHROMIUM_OPTIONS)
+def chromium_browser() -> Iterator[Browser]:
+    with chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="package")
@@ -112,14 +106,16 @@ def consoles() -> Iterator[Consoles]:
 
 
 @pytest.fixture
-def employ_at(chromium: Browser, consoles: Consoles) -> Iterator[Callable[[WholeDesk], Employ]]:
+def employ_at(
+    chromium_browser: Browser, consoles: Consoles
+) -> Iterator[Callable[[WholeDesk], Employ]]:
     """employ_at(desk)(membership) is that person with a browser on that desk."""
     contexts: list[BrowserContext] = []
 
     def at(whole: WholeDesk) -> Employ:
         def employ(membership: Membership) -> Person:
             user, team = membership.user, membership.team
-            return Person(user, team, chromium, whole.url, consoles, contexts)
+            return Person(user, team, chromium_browser, whole.url, consoles, contexts)
 
         return employ
 
@@ -132,6 +128,12 @@ def employ_at(chromium: Browser, consoles: Consoles) -> Iterator[Callable[[Whole
 def team(desk: WholeDesk, employ_at: Callable[[WholeDesk], Employ]) -> Crew:
     """A team on the embedded desk."""
     return crew("Platform", employ_at(desk))
+
+
+@pytest.fixture
+def server(team: Crew, simulator_process: SimulatorProcess) -> int:
+    """The simulator as a server of that team."""
+    return team.add_server(simulator_process.url, name="workshop")
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -19,7 +19,7 @@ from tests.factories import MembershipFactory, PolicyRuleFactory, TeamFactory
 PASSWORD = "correct horse battery"  # as tests.factories gives everybody
 CSRF = "k" * 32
 LIVE = "[data-live-word]"
-#: Generous: the machine of the tests runs a browser, two databases' worth of processes and more.
+#: Generous: everything may be running on the same two cores.
 SOON_MS = 15_000
 
 T = TypeVar("T")
@@ -87,6 +87,17 @@ class Person:
         page.goto(path)
         if options.get("java_script_enabled", True):
             expect(page.locator(LIVE)).to_have_text("live", timeout=SOON_MS)
+        return page
+
+    def sign_in(self, path: str = "/", **options: Any) -> Page:
+        """Sign in as a person does, on the way to this address."""
+        page = self.context(signed_in=False, **options).new_page()
+        self.consoles.watch(page)
+        page.goto(path)
+        page.get_by_label("Email").fill(self.user.email)
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.locator(".rail-user-name")).to_contain_text(self.name)
         return page
 
     @cached_property
@@ -200,6 +211,11 @@ def open_items(operation: str, count: int = 1) -> list[Approval]:
 def path(item: Approval) -> str:
     """The address of an item."""
     return f"/inbox/{item.pk}/"
+
+
+def say_yes(page: Page, question: str) -> None:
+    """Choose the yes of a yes or no question in the opened item's form."""
+    page.get_by_role("group", name=question).get_by_text("Yes", exact=True).click()
 
 
 def accept(page: Page) -> None:

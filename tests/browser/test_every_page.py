@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, Response
 from tests.browser.pages import NO_PAGES, Shot, settle, shots
 from tests.browser.people import Crew, Person, crew
 from tests.browser.whole_desk import WholeDesk
-from tests.conftest import CHECKOUT, SimulatorProcess
+from tests.conftest import CHECKOUT
 
 pytestmark = pytest.mark.browser
 
@@ -84,14 +84,16 @@ class Inspector:
 
 @pytest.fixture
 def page_of(
-    chromium: Browser, desk: WholeDesk, team: Crew
+    chromium_browser: Browser, desk: WholeDesk, team: Crew
 ) -> Iterator[Callable[[Person | None], Page]]:
     """page_of(person) is that person's one page, page_of(None) one with nobody signed in."""
     pages: dict[Person | None, Page] = {}
 
     def page_of(person: Person | None) -> Page:
         if person not in pages:
-            context = person.context() if person else chromium.new_context(base_url=desk.url)
+            context = (
+                person.context() if person else chromium_browser.new_context(base_url=desk.url)
+            )
             pages[person] = context.new_page()
             team.operator.consoles.watch(pages[person])
         return pages[person]
@@ -121,10 +123,9 @@ def test_every_page_is_sound_in_every_look(
     desk: WholeDesk,
     employ_at: Callable[[WholeDesk], Callable[..., Person]],
     page_of: Callable[[Person | None], Page],
-    simulator_process: SimulatorProcess,
+    server: int,
 ) -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
-    server = team.add_server(simulator_process.url, name="workshop")
     everything = shots(team, server, crew("Warehouse", employ_at(desk)))
     problems = [
         problem

@@ -13,7 +13,6 @@ from mcpdesk.audit.models import Event
 from tasks_monitor.models import Operation, Server
 from tests.browser.people import Crew, Person, crew, open_items
 from tests.browser.whole_desk import WholeDesk
-from tests.conftest import SimulatorProcess
 
 pytestmark = pytest.mark.browser
 
@@ -36,19 +35,14 @@ ROUTES = [route for route in _routes(get_resolver().url_patterns) if not route.s
 
 
 @pytest.fixture
-def simulator_server(team: Crew, simulator_process: SimulatorProcess) -> int:
-    return team.add_server(simulator_process.url)
-
-
-@pytest.fixture
-def ids(team: Crew, simulator_server: int) -> dict[str, str]:
+def ids(team: Crew, server: int) -> dict[str, str]:
     """One thing of the team for each kind of address, by the address's first part."""
-    operation = team.start(simulator_server, "task_asks", '{"poll_ms": 500}')
+    operation = team.start(server, "task_asks", '{"poll_ms": 500}')
     member = Membership.objects.get(team=team.team, user=team.approver.user)
     return {
         "inbox": str(open_items(operation)[0].pk),
         "operations": operation,
-        "servers": str(simulator_server),
+        "servers": str(server),
         "team": str(member.pk),
         "policies": str(PolicyRule.objects.get(team=team.team).pk),
     }
@@ -110,25 +104,23 @@ def _form(person: Person, path: str, **fields: str) -> APIResponse:
 
 
 def test_another_teams_server_can_be_neither_called_nor_given_a_task(
-    team: Crew, simulator_server: int, foreigner: Person
+    team: Crew, server: int, foreigner: Person
 ) -> None:
     for path in (
-        f"/operations/new/?server={simulator_server}",
-        f"/operations/new/?server={simulator_server}&tool=echo",
+        f"/operations/new/?server={server}",
+        f"/operations/new/?server={server}&tool=echo",
     ):
         assert foreigner.get(path).status == 404
         assert _form(foreigner, path, arguments="{}").status == 404
     fields = {"tool_name": "echo", "task_id": "t", "questions_to": "approvers"}
-    adopted = _form(foreigner, "/operations/adopt/", server=str(simulator_server), **fields)
+    adopted = _form(foreigner, "/operations/adopt/", server=str(server), **fields)
     assert adopted.status == 422
-    assert Operation.objects.filter(server_id=simulator_server).count() == 0
+    assert Operation.objects.filter(server_id=server).count() == 0
 
 
-def test_another_team_cannot_be_switched_to(
-    team: Crew, simulator_server: int, foreigner: Person
-) -> None:
+def test_another_team_cannot_be_switched_to(team: Crew, server: int, foreigner: Person) -> None:
     _form(foreigner, "/team/switch/", team=str(team.team.pk))
-    name = Server.objects.get(pk=simulator_server).name
+    name = Server.objects.get(pk=server).name
     page = foreigner.get("/servers/").text()
     assert "Warehouse" in page
     assert name not in page

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.people import Crew, accept, open_items, path, rows, state
+from tests.browser.people import Crew, accept, open_items, path, rows, say_yes, state
 from tests.peers.processes import Peer
 
 pytestmark = [pytest.mark.browser, pytest.mark.peers]
@@ -26,7 +26,7 @@ def _answer(page: Page, message: str, fill: Callable[[Page], None]) -> None:
     expect(page.locator("#item .theirs").first).to_contain_text(message)
     fill(page)
     accept(page)
-    expect(page.locator(".desk-message").first).to_contain_text("saved and on its way")
+    expect(page.locator(".desk-message").first).to_contain_text("The answer is saved")
 
 
 def test_a_task_that_must_not_be_inlined(team: Crew, fastmcp_peer: Peer) -> None:
@@ -36,7 +36,7 @@ def test_a_task_that_must_not_be_inlined(team: Crew, fastmcp_peer: Peer) -> None
     expect(state(page)).to_contain_text("Completed")
     expect(page.locator("h1 + .text-secondary")).to_contain_text(team.operator.name)
     _finished(team, operation, "orders is indexed")
-    assert fastmcp_peer.side_effects("w-reindex") == 1
+    assert fastmcp_peer.done("w-reindex") == 1
 
 
 def test_a_question_before_the_task(team: Crew, fastmcp_peer: Peer) -> None:
@@ -48,7 +48,7 @@ def test_a_question_before_the_task(team: Crew, fastmcp_peer: Peer) -> None:
     _answer(inbox, "How much of A-1", lambda page: page.get_by_label("amount").fill("12.50"))
     expect(state(watching)).to_contain_text("Completed")
     _finished(team, operation, "A-1 is refunded")
-    assert fastmcp_peer.side_effects("w-refund") == 1
+    assert fastmcp_peer.done("w-refund") == 1
 
 
 def test_rounds_that_depend_on_each_other(team: Crew, sdk_peer: Peer) -> None:
@@ -58,11 +58,11 @@ def test_rounds_that_depend_on_each_other(team: Crew, sdk_peer: Peer) -> None:
     _answer(inbox, "Where to?", lambda page: page.get_by_label("City").fill("Oslo"))
     # each round arrives in the open page by itself
     _answer(inbox, "How many nights in Oslo?", lambda page: page.get_by_label("Nights").fill("3"))
-    _answer(inbox, "3 nights in Oslo: book?", lambda page: page.get_by_label("Book it").check())
+    _answer(inbox, "3 nights in Oslo: book?", lambda page: say_yes(page, "Book it"))
     page = team.operator.open(f"/operations/{operation}/")
     expect(state(page)).to_contain_text("Completed")
     _finished(team, operation, "3 nights in Oslo")
-    assert sdk_peer.side_effects("w-trip") == 1
+    assert sdk_peer.done("w-trip") == 1
 
 
 def test_a_form_and_a_link_in_one_round(team: Crew, sdk_peer: Peer) -> None:
@@ -72,13 +72,13 @@ def test_a_form_and_a_link_in_one_round(team: Crew, sdk_peer: Peer) -> None:
     inbox = team.approver.open("/inbox/")
     _answer(inbox, "Name this link", lambda page: page.get_by_role("textbox").fill("work"))
     expect(inbox.locator(".link-host")).to_have_text("accounts.example")
-    assert sdk_peer.side_effects("w-link") == 0
+    assert sdk_peer.done("w-link") == 0
     accept(inbox)
     link = inbox.get_by_role("link", name="Open accounts.example in a new tab")
     expect(link).to_have_attribute("rel", "noopener noreferrer")
     expect(inbox.locator("#item-delivery")).to_contain_text("Applied")
     _finished(team, operation, "ada is linked as {'label': 'work'}")
-    assert sdk_peer.side_effects("w-link") == 1
+    assert sdk_peer.done("w-link") == 1
 
 
 def test_a_refusal_is_told_to_the_server_and_nothing_is_done(team: Crew, sdk_peer: Peer) -> None:
@@ -89,4 +89,4 @@ def test_a_refusal_is_told_to_the_server_and_nothing_is_done(team: Crew, sdk_pee
         page.get_by_role("button", name="Decline").click()
         expect(page.locator(".desk-message").first).to_contain_text("You declined")
     _finished(team, operation, "not linked")
-    assert sdk_peer.side_effects("w-no") == 0
+    assert sdk_peer.done("w-no") == 0

@@ -6,9 +6,9 @@ from playwright.sync_api import Page, expect
 from approvals.models import Approval
 from mcpdesk.accounts.models import Membership, Role
 from tasks_monitor.models import Operation
-from tests.browser.people import LIVE, Crew, accept, open_items, path, rows, state, until
+from tests.browser.people import LIVE, Crew, accept, open_items, path, rows, say_yes, state, until
 from tests.browser.whole_desk import WholeDesk
-from tests.conftest import SimulatorProcess
+from tests.simulator.process import SimulatorProcess
 
 pytestmark = pytest.mark.browser
 
@@ -16,17 +16,12 @@ pytestmark = pytest.mark.browser
 BACK_MS = 30_000
 
 
-@pytest.fixture
-def server(team: Crew, simulator_process: SimulatorProcess) -> int:
-    return team.add_server(simulator_process.url)
-
-
 def _is_live_again(page: Page) -> None:
     expect(page.locator(LIVE)).to_have_text("live", timeout=BACK_MS)
 
 
 def test_a_withdrawn_question_closes_in_every_open_page(team: Crew, server: int) -> None:
-    pace = '{"duration_ms": 3000, "after_ms": 4000, "poll_ms": 500}'
+    pace = '{"duration_ms": 3000, "after_ms": 6000, "poll_ms": 500}'
     operation = team.start(server, "task_withdraws", pace)
     (item,) = open_items(operation)
     page = team.approver.open(path(item))
@@ -61,7 +56,7 @@ def test_a_page_says_when_it_is_not_live_and_catches_up_by_itself(
     team: Crew, server: int, desk: WholeDesk
 ) -> None:
     inbox = team.approver.open("/inbox/")
-    operation = team.start(server, "task_asks", '{"duration_ms": 1000}')
+    operation = team.start(server, "task_asks", '{"duration_ms": 3000}')
     until(lambda: Operation.objects.get(pk=operation).task_hash)
     desk.kill("web")
     expect(inbox.locator(LIVE)).not_to_have_text("live")
@@ -89,7 +84,7 @@ def test_nothing_is_lost_when_every_process_is_killed_with_a_question_open(
     assert list(Approval.objects.filter(operation_id=operation)) == [item]
 
     rows(inbox).click()
-    inbox.get_by_label("Go on").check()
+    say_yes(inbox, "Go on")
     accept(inbox)
     page = team.operator.open(f"/operations/{operation}/")
     expect(state(page)).to_contain_text("Completed")

@@ -9,7 +9,7 @@ from approvals.models import Approval, ApprovalState
 from mcpdesk.accounts.models import Membership, Role
 from tasks_monitor.models import Delivery
 from tests.browser.people import Crew, Person, accept, open_items, path, state, until
-from tests.conftest import SimulatorProcess
+from tests.simulator.process import SimulatorProcess
 
 pytestmark = pytest.mark.browser
 
@@ -38,11 +38,6 @@ def _done_once(simulator: SimulatorProcess, nonce: str, item: Approval) -> None:
     assert simulator.done(nonce) == 1
     delivery = Delivery.objects.get(input_request__approval=item)
     assert delivery.times_sent == 1
-
-
-@pytest.fixture
-def server(team: Crew, simulator_process: SimulatorProcess) -> int:
-    return team.add_server(simulator_process.url)
 
 
 def test_one_wins_and_the_other_is_told_who_and_keeps_every_word(
@@ -117,7 +112,7 @@ def test_a_replayed_answer_is_told_so_and_not_sent_again(
 def test_an_answer_to_a_question_that_changed_is_not_carried_over(
     team: Crew, server: int, simulator_process: SimulatorProcess
 ) -> None:
-    changing = '{"after_ms": 1500, "poll_ms": 500, "nonce": "changed"}'
+    changing = '{"after_ms": 3000, "poll_ms": 500, "nonce": "changed"}'
     operation = team.start(server, "task_changes_question", changing)
     (first,) = open_items(operation)
     token = _token(team.approver, first)

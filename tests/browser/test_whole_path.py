@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from approvals.models import Approval
-from tests.browser.people import PASSWORD, SOON_MS, Crew, Person, crew, rows, state
+from tests.browser.people import SOON_MS, Crew, Person, crew, rows, say_yes, state
 from tests.browser.whole_desk import WholeDesk
 from tests.peers.processes import Peer
 
@@ -32,17 +32,6 @@ def whole(request: pytest.FixtureRequest) -> WholeDesk:
     names = {"embedded": "desk", "redis": "redis_desk"}
     found: WholeDesk = request.getfixturevalue(names[request.param])
     return found
-
-
-def _sign_in(person: Person) -> Page:
-    page = person.context(signed_in=False).new_page()
-    person.consoles.watch(page)
-    page.goto("/")
-    page.get_by_label("Email").fill(person.user.email)
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Sign in").click()
-    expect(page.locator(".rail-user-name")).to_contain_text(person.name)
-    return page
 
 
 def _start(page: Page, server: int, tool: str, reason: str) -> None:
@@ -71,13 +60,13 @@ def test_a_tool_is_started_asked_about_answered_and_seen_to_finish(
 ) -> None:
     team: Crew = crew("Platform", employ_at(whole))
     server = team.add_server(fastmcp_peer.url)
-    inbox = _sign_in(team.approver)
+    inbox = team.approver.sign_in()
     inbox.goto("/inbox/")
     expect(inbox.get_by_text("Nothing waits for you.")).to_be_visible()
     expect(inbox.locator("[data-live-word]")).to_have_text("live")
     inbox.evaluate(NOTE_ARRIVAL)
 
-    operation = _sign_in(team.operator)
+    operation = team.operator.sign_in()
     operation.goto("/operations/")
     _start(operation, server, "publish", "release 43")
 
@@ -95,14 +84,14 @@ def test_a_tool_is_started_asked_about_answered_and_seen_to_finish(
     expect(inbox.locator(".desk-message").first).to_contain_text("saved and on its way")
     # the next item opens by itself
     expect(inbox.locator(".theirs").first).to_contain_text("Publish now?")
-    inbox.get_by_label("Now").check()
+    say_yes(inbox, "Now")
     inbox.get_by_role("button", name="Send").click()
     expect(inbox.get_by_text("Nothing waits for you.")).to_be_visible()
 
     expect(state(operation)).to_contain_text("Completed", timeout=SOON_MS)
     expect(operation.locator("#operation-facts")).to_contain_text("api is in north, now: True")
 
-    seen = _sign_in(team.auditor)
+    seen = team.auditor.sign_in()
     seen.goto(operation.url)
     expect(seen.locator("#operation-facts")).to_contain_text("api is in north, now: True")
     expect(seen.locator("#operation-facts")).to_contain_text(team.approver.name)

@@ -5,26 +5,13 @@ from playwright.sync_api import Page, expect
 
 from tasks_monitor.models import Operation
 from tasks_monitor.states import State
-from tests.browser.people import PASSWORD, Crew, Person, accept, open_items, path, state, until
-from tests.conftest import SimulatorProcess
+from tests.browser.people import Crew, accept, open_items, path, state, until
 
 pytestmark = pytest.mark.browser
 
 
-def _sign_in(person: Person) -> Page:
-    page = person.context(signed_in=False, java_script_enabled=False).new_page()
-    page.goto("/operations/new/")
-    page.get_by_label("Email").fill(person.user.email)
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Sign in").click()
-    return page
-
-
-def test_a_tool_is_started_answered_and_read(
-    team: Crew, simulator_process: SimulatorProcess
-) -> None:
-    team.add_server(simulator_process.url, name="workshop")
-    operator = _sign_in(team.operator)
+def test_a_tool_is_started_answered_and_read(team: Crew, server: int) -> None:
+    operator = team.operator.sign_in("/operations/new/", java_script_enabled=False)
     operator.get_by_role("link", name="workshop").click()
     operator.get_by_label("Search").fill("refund")
     operator.get_by_role("button", name="Search").click()
@@ -60,10 +47,7 @@ def _fill_refund(page: Page) -> None:
     page.get_by_label("Message to the customer").fill("We are sorry.")
 
 
-def test_what_is_put_aside_or_kept_as_draft_needs_no_javascript(
-    team: Crew, simulator_process: SimulatorProcess
-) -> None:
-    server = team.add_server(simulator_process.url)
+def test_what_is_put_aside_or_kept_as_draft_needs_no_javascript(team: Crew, server: int) -> None:
     operation = team.start(server, "task_asks_form", '{"question": "optional"}')
     (item,) = open_items(operation)
     page = team.approver.open(path(item), java_script_enabled=False)

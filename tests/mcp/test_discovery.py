@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from mcpdesk.mcp.headers import HeaderParam
+from mcpdesk.mcp.limits import MAX_TOOLS
 from mcpdesk.mcp.notes import Note
 from mcpdesk.mcp.outcomes import (
     Discovered,
@@ -175,6 +176,17 @@ def test_one_bad_tool_is_left_out_and_named_while_the_good_ones_stay(bad: Any) -
     (rejected,) = page.rejected
     assert rejected.reason.endswith(".")
     assert len(rejected.name) <= 256
+
+
+def test_no_more_tools_are_read_than_a_list_may_have() -> None:
+    assert len(_page(*[_tool()] * (MAX_TOOLS + 5)).tools) == MAX_TOOLS + 1
+    assert len(_page(*[0] * (MAX_TOOLS + 5)).rejected) == MAX_TOOLS + 1
+
+
+def test_icons_are_not_looked_at() -> None:
+    """Each bad one of a million was an error of its own: seconds, and gigabytes."""
+    (tool,) = _page(_tool(icons=[0, {"src": 5}])).tools
+    assert tool.raw["icons"] == [0, {"src": 5}]
 
 
 def test_the_reason_does_not_repeat_the_value_that_is_wrong() -> None:

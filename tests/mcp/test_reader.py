@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import time
 from itertools import pairwise
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mcpdesk.mcp.limits import MAX_MESSAGE_BYTES, MAX_STREAM_BYTES
+from mcpdesk.mcp.limits import MAX_MESSAGE_BYTES, MAX_STREAM_BYTES, MAX_STREAM_LINES
 from mcpdesk.mcp.notes import Note
 from mcpdesk.mcp.reader import ErrorReply, ReplyProblem, ResponseReader, ResultReply, Unreadable
 from tests.mcp.wire import ID, JSON, SSE, error, event, message, read, to_bytes
@@ -123,7 +124,17 @@ def test_a_code_as_a_fraction_is_accepted_and_noted() -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [error("-1"), error(None), error(True), error(1.5), error(text=None), error(text=5)]
+    "body",
+    [
+        error("-1"),
+        error(None),
+        error(True),
+        error(1.5),
+        error(2**53),
+        error(-(10**4000)),
+        error(text=None),
+        error(text=5),
+    ],
 )
 def test_an_error_without_a_whole_code_and_a_text_is_none(body: dict[str, Any]) -> None:
     assert _reason(to_bytes(body)) is ReplyProblem.NOT_JSONRPC
@@ -323,6 +334,26 @@ def test_a_stream_without_end_is_refused() -> None:
     found = reader.finish()
     assert isinstance(found, Unreadable)
     assert found.reason is ReplyProblem.TOO_BIG
+
+
+@pytest.mark.parametrize("line", [b"\n", b"\r", b":\n", b"data:\n\n", event(NOTIFICATION)])
+def test_lines_without_end_are_refused_before_they_cost_much(line: bytes) -> None:
+    lines = line * (2 * MAX_STREAM_LINES)
+    started = time.thread_time()
+    assert _reason(lines, SSE) is ReplyProblem.TOO_BIG
+    compressed = gzip.compress(lines, 1)
+    assert _reason(compressed, SSE | {"content-encoding": "gzip"}) is ReplyProblem.TOO_BIG
+    assert time.thread_time() - started < 10
+
+
+def test_an_answer_may_follow_as_many_lines_as_are_allowed() -> None:
+    noise = b":\n" * (MAX_STREAM_LINES - 2)
+    assert read(noise + event(ANSWER), SSE) == ResultReply(RESULT)
+    # the last line has no end, so that it is counted nowhere
+    assert read(b":\n" * MAX_STREAM_LINES + b"data: " + to_bytes(ANSWER), SSE) == ResultReply(
+        RESULT
+    )
+    assert _reason(b":\n" * MAX_STREAM_LINES + event(ANSWER), SSE) is ReplyProblem.TOO_BIG
 
 
 def test_nesting_without_end_is_refused() -> None:

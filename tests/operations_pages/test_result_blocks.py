@@ -2,13 +2,21 @@
 
 import base64
 import json
+import time
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks_monitor.result_blocks import MAX_TEXT_CHARS, Block, blocks
+from tasks_monitor.result_blocks import (
+    MAX_BLOCKS,
+    MAX_NAME_CHARS,
+    MAX_PAGE_CHARS,
+    MAX_TEXT_CHARS,
+    Block,
+    blocks,
+)
 
 PNG = base64.b64encode(b"\x89PNG....").decode()
 
@@ -105,6 +113,43 @@ def test_a_long_text_is_cut_and_says_so() -> None:
     assert not one({"type": "text", "text": "x" * MAX_TEXT_CHARS}).cut
 
 
+def test_more_blocks_than_a_page_holds_are_counted() -> None:
+    shown = blocks({"content": [{"type": "text", "text": "x"}] * 250_000, "structuredContent": 1})
+    assert len(shown) == MAX_BLOCKS + 2
+    assert shown[-2] == Block("binary", f"{250_000 - MAX_BLOCKS:,} more blocks", cut=True)
+    assert shown[-1].title == "Structured content"
+
+
+def test_more_text_than_a_page_holds_is_counted() -> None:
+    shown = blocks({"content": [{"type": "text", "text": "x" * MAX_TEXT_CHARS}] * 80})
+    assert sum(len(block.text) for block in shown) < MAX_PAGE_CHARS + 100
+    assert shown[-1].text == f"{80 - MAX_PAGE_CHARS // MAX_TEXT_CHARS} more blocks"
+
+
+def test_deep_nesting_is_written_out_only_as_far_as_it_is_shown() -> None:
+    """Indented, these 8 MiB are 300 MB."""
+    deep: Any = [1] * 2_000_000
+    for _ in range(60):
+        deep = [deep]
+    started = time.thread_time()
+    (block,) = blocks({"content": [], "structuredContent": deep})
+    assert (len(block.text), block.cut) == (MAX_TEXT_CHARS, True)
+    assert time.thread_time() - started < 1
+
+
+def test_an_endless_address_or_type_is_cut() -> None:
+    link = one({"type": "resource_link", "uri": "x" * 10**6, "name": "x" * 10**6})
+    assert (len(link.uri), len(link.title), link.cut) == (MAX_NAME_CHARS, MAX_NAME_CHARS, True)
+    media = one({"type": "image", "mimeType": "x" * 10**6, "data": PNG})
+    assert len(media.text) < MAX_NAME_CHARS + 100
+
+
+@pytest.mark.parametrize("kind", [[], {}, ["audio/wav"], 7, None])
+def test_an_embedded_resource_of_no_readable_type_is_named(kind: Any) -> None:
+    part = {"type": "resource", "resource": {"uri": "x", "mimeType": kind, "blob": PNG}}
+    assert one(part).kind == "binary"
+
+
 ANY_JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
@@ -117,7 +162,7 @@ CONTENT = st.fixed_dictionaries(
         "data": ANY_JSON,
         "mimeType": ANY_JSON,
         "uri": ANY_JSON,
-        "resource": ANY_JSON,
+        "resource": ANY_JSON | st.fixed_dictionaries({"mimeType": ANY_JSON, "blob": st.just("")}),
     },
 )
 

@@ -25,7 +25,7 @@ class Peer:
     def url(self) -> str:
         return f"{self.origin}/mcp"
 
-    def side_effects(self, nonce: str) -> int:
+    def done(self, nonce: str) -> int:
         """How often the work of this nonce was done."""
         with urllib.request.urlopen(f"{self.origin}/side-effects", timeout=10) as response:
             return int(json.load(response)["by_nonce"].get(nonce, 0))
@@ -51,7 +51,7 @@ def running(module: str) -> Iterator[Peer]:
 
 def _answers(peer: Peer) -> bool:
     try:
-        peer.side_effects("-")
+        peer.done("-")
     except OSError:
         return False
     return True

@@ -109,7 +109,7 @@ def test_a_task_of_fastmcp_completes_once(fastmcp: Team, fastmcp_peer: Peer) -> 
     operation = fastmcp.start("crunch", rows=4, nonce="e-crunch")
     assert fastmcp.finish(operation) == {"sum": 10}
     assert operation.has_task
-    assert fastmcp_peer.side_effects("e-crunch") == 1
+    assert fastmcp_peer.done("e-crunch") == 1
 
 
 def test_a_task_that_must_not_be_inlined_is_made_and_followed(fastmcp: Team) -> None:
@@ -126,7 +126,7 @@ def test_two_questions_of_a_task_are_answered_separately(fastmcp: Team, fastmcp_
     assert [question.params["message"] for question in left] == ["Publish now?"]
     fastmcp.accept(left[0], now=False)
     assert fastmcp.finish(operation) == {"result": "api is in south, now: False"}
-    assert fastmcp_peer.side_effects("e-publish") == 1
+    assert fastmcp_peer.done("e-publish") == 1
     assert operation.input_requests.count() == 2
 
 
@@ -139,7 +139,7 @@ def test_a_question_before_the_task_and_the_task_are_one_operation(
     fastmcp.accept(question, amount=12.5)
     assert fastmcp.finish(operation) == {"result": "A-1 is refunded"}
     assert operation.has_task
-    assert fastmcp_peer.side_effects("e-refund") == 1
+    assert fastmcp_peer.done("e-refund") == 1
 
 
 def test_a_task_that_waits_for_an_answer_can_be_cancelled(
@@ -149,7 +149,7 @@ def test_a_task_that_waits_for_an_answer_can_be_cancelled(
     fastmcp.open(operation)
     request_cancel(operation.pk, actor=fastmcp.actor, now=timezone.now())
     fastmcp.work(operation, State.CANCELLED)
-    assert fastmcp_peer.side_effects("e-cancel") == 0
+    assert fastmcp_peer.done("e-cancel") == 0
 
 
 def test_rounds_of_the_sdk_are_asked_one_after_the_other(sdk: Team, sdk_peer: Peer) -> None:
@@ -160,7 +160,7 @@ def test_rounds_of_the_sdk_are_asked_one_after_the_other(sdk: Team, sdk_peer: Pe
         assert question.round == number
         sdk.accept(question, **content)
     assert sdk.finish(operation) == {"result": "3 nights in Oslo"}
-    assert sdk_peer.side_effects("e-trip") == 1
+    assert sdk_peer.done("e-trip") == 1
 
 
 def test_a_round_with_a_form_and_a_link_goes_out_when_both_are_answered(
@@ -170,10 +170,10 @@ def test_a_round_with_a_form_and_a_link_goes_out_when_both_are_answered(
     questions = {q.params["mode"]: q for q in sdk.open(operation)}
     sdk.accept(questions["url"])
     drain(sdk.network, timezone.now)
-    assert sdk_peer.side_effects("e-link") == 0
+    assert sdk_peer.done("e-link") == 0
     sdk.accept(questions["form"], label="work")
     assert sdk.finish(operation) == {"result": "ada is linked as {'label': 'work'}"}
-    assert sdk_peer.side_effects("e-link") == 1
+    assert sdk_peer.done("e-link") == 1
 
 
 def test_a_tools_own_error_is_completed_with_a_flag(sdk: Team) -> None:

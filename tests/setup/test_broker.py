@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from queue import Empty
+from typing import Any
 
 import pytest
 from kombu import Connection
@@ -29,6 +30,14 @@ def connection(folder: Path) -> Iterator[Connection]:
     }
     with Connection("filesystem://", transport_options=options) as connection:
         yield connection
+
+
+def _message(body: str) -> dict[str, Any]:
+    return {
+        "body": body,
+        "headers": {},
+        "properties": {"delivery_tag": body, "delivery_info": {"exchange": "", "routing_key": "x"}},
+    }
 
 
 def _take_all(connection: Connection, queue: str) -> list[str]:
@@ -59,21 +68,28 @@ def test_a_message_is_delivered_once(connection: Connection) -> None:
 def test_messages_come_in_the_order_they_were_put(connection: Connection) -> None:
     channel = connection.channel()
     for number in range(20):
-        channel._put("celery", {"body": str(number)})
+        channel._put("celery", _message(str(number)))
     assert _take_all(connection, "celery") == [str(number) for number in range(20)]
 
 
 def test_another_queues_message_is_left_alone(connection: Connection) -> None:
-    connection.channel()._put("other", {"body": "x"})
+    connection.channel()._put("other", _message("x"))
     assert _take_all(connection, "celery") == []
     assert _take_all(connection, "other") == ["x"]
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"", b"[]", b"5", b'"x"', b"null", b"{}", b'{"body": 5, "properties": []}', b"[" * 100_000,
+        b'{"body": "x", "headers": {}, "properties": {"delivery_tag": 1}}', b"\xff",
+    ],
+)  # fmt: skip
 def test_a_file_that_is_no_message_is_dropped_and_the_next_one_delivered(
-    connection: Connection, folder: Path
+    connection: Connection, folder: Path, content: bytes
 ) -> None:
-    (folder / "queue" / "0_broken.celery.msg").write_bytes(b"")
-    connection.channel()._put("celery", {"body": "whole"})
+    (folder / "queue" / "0_broken.celery.msg").write_bytes(content)
+    connection.channel()._put("celery", _message("whole"))
     assert _take_all(connection, "celery") == ["whole"]
     assert list((folder / "queue").iterdir()) == []
 
@@ -88,7 +104,7 @@ def test_nothing_is_lost_doubled_or_torn_between_many_writers_and_readers(
     def write(writer: int) -> None:
         channel = connection.channel()
         for number in range(100):
-            channel._put("celery", {"body": f"{writer}-{number}"})
+            channel._put("celery", _message(f"{writer}-{number}"))
 
     def read() -> None:
         while writing.is_set():

@@ -1,11 +1,13 @@
 import os
 import socket
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcpdesk.celery import app, make_broker_folders
 from mcpdesk.embedded import child, locations, testing
 from mcpdesk.embedded.backoff import FIRST_DELAY_S, LONG_LIFE_S, MAX_QUICK_DEATHS, Backoff
 from mcpdesk.embedded.errors import StartError
@@ -29,6 +31,24 @@ class TestKeys:
     def test_they_do_not_show_themselves(self, tmp_path: Path) -> None:
         keys = generate_keys(tmp_path)
         assert keys.secret_key not in repr(keys)
+
+
+class TestFolders:
+    def test_logs_are_for_their_owner_alone(self, tmp_path: Path) -> None:
+        command = child.Command("one", [sys.executable, "-c", ""])
+        child.Child(command, tmp_path / "log" / "one.log").kill()
+        assert (tmp_path / "log").stat().st_mode & 0o077 == 0
+
+    def test_the_brokers_orders_are_for_their_owner_alone(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        folders = {
+            "data_folder_in": str(tmp_path / "b/queue"),
+            "control_folder": str(tmp_path / "c"),
+        }
+        monkeypatch.setitem(app.conf, "broker_transport_options", folders)
+        make_broker_folders()
+        assert all(Path(folder).stat().st_mode & 0o077 == 0 for folder in folders.values())
 
 
 class TestAddress:

@@ -1,5 +1,6 @@
 """Conversations of several requests: versions, pages, headers that the server misses."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcpdesk.mcp.headers import HeaderParam
-from mcpdesk.mcp.limits import MAX_TOOL_PAGES
+from mcpdesk.mcp.limits import MAX_TOOL_PAGES, MAX_TOOLS
 from mcpdesk.mcp.outcomes import (
     Acknowledged,
     Discovered,
@@ -29,11 +30,12 @@ PLAN = (HeaderParam("Mcp-Param-Region", ("region",)),)
 
 
 @asynccontextmanager
-async def session(answer: Callable[[Received], bytes]) -> AsyncIterator[tuple[Session, RawServer]]:
+async def session(answer: Any, timeout_s: float = 30.0) -> AsyncIterator[tuple[Session, RawServer]]:
     transport = Transport()
     try:
         async with RawServer(answer) as server:
-            yield Session(transport, Endpoint("s", server.url, allow_private=True)), server
+            endpoint = Endpoint("s", server.url, timeout_s=timeout_s, allow_private=True)
+            yield Session(transport, endpoint), server
     finally:
         await transport.aclose()
 
@@ -128,6 +130,29 @@ async def test_pages_without_end_are_read_up_to_a_limit() -> None:
     assert found.problem
 
 
+async def test_all_pages_together_take_no_longer_than_one_request_may() -> None:
+    async def answer(received: Received, writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(0.2)
+        number = int(received.message["params"].get("cursor", "0"))
+        writer.write(_page(received, f"tool{number}", nextCursor=str(number + 1)))
+
+    async with session(answer, timeout_s=1.0) as (desk, server):
+        found = (await desk.list_tools()).outcome
+    assert isinstance(found, ToolList)
+    assert found.problem
+    assert 1 <= len(found.tools) <= 5
+    assert len(server.requests) <= 6
+
+
+async def test_bad_tools_count_towards_the_limit() -> None:
+    def answer(received: Received) -> bytes:
+        return result_of(received, tools=[0] * 3000, nextCursor=str(len(received.body)) + "x" * 9)
+
+    found = await _list(answer)
+    assert found.problem
+    assert len(found.rejected) <= 2 * MAX_TOOLS
+
+
 async def test_a_page_that_fails_keeps_the_pages_before() -> None:
     def answer(received: Received) -> bytes:
         if "cursor" in received.message["params"]:
@@ -189,6 +214,24 @@ async def test_a_call_that_misses_a_header_is_sent_again_with_a_fresh_list() -> 
     ids = [received.message["id"] for received in server.requests]
     assert ids[0] == 5
     assert len(set(ids)) == 3
+
+
+async def test_a_call_is_not_sent_again_after_a_list_that_took_too_long() -> None:
+    """By then its lease would be over, and somebody else might have sent it."""
+
+    async def answer(received: Received, writer: asyncio.StreamWriter) -> None:
+        if received.message["method"] == "tools/call":
+            writer.write(error_of(received, -32020))
+            return
+        await asyncio.sleep(0.7)
+        writer.write(result_of(received, tools=[_tool("deploy", region=REGION)]))
+
+    async with session(answer, timeout_s=1.0) as (desk, server):
+        step = await desk.call_tool(1, "deploy", {"region": "eu"})
+    assert isinstance(step.outcome, Rejected)
+    assert step.tools is not None
+    sent = [received.message["method"] for received in server.requests]
+    assert sent == ["tools/call", "tools/list"]
 
 
 async def test_a_call_is_not_sent_again_where_the_fresh_list_says_nothing_new() -> None:
