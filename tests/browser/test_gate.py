@@ -10,14 +10,8 @@ from mcpdesk.accounts.models import Role
 from tasks_monitor.models import Attempt, Operation
 from tasks_monitor.states import State
 from tests.browser.people import Crew, open_items, path, state, until
-from tests.conftest import SimulatorProcess
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture
-def server(team: Crew, simulator_process: SimulatorProcess) -> int:
-    return team.add_server(simulator_process.url)
 
 
 def _approve(page: Page) -> None:
