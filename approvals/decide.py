@@ -24,8 +24,8 @@ OVERDUE = "The time to answer this has passed. Nothing was sent."
 NOT_ALLOWED = "That cannot be said to this question."
 INCOMPLETE = "Nothing was sent: please look at what is marked below."
 CONFIRM_SECRETS = (
-    "Nothing was sent: this form asks for what looks like a secret. "
-    "Confirm below that you mean to give it to this server."
+    "Nothing was sent: this form asks for what looks like a secret. Type it again (the desk kept "
+    "nothing of it) and confirm below that you mean to give it to this server."
 )
 
 

@@ -13,6 +13,7 @@ from approvals import schema_form
 from approvals.decide import Said
 from approvals.models import Choice, Verdict
 from approvals.question import Question, Submitted
+from approvals.schema_form import Choice as Option
 from approvals.schema_form import Field, Kind
 from approvals.verdict import Word
 
@@ -26,6 +27,8 @@ _INPUT_TYPES = {
     Kind.DATETIME: "datetime-local",
 }
 _YES_NO = {True: "yes", False: "no"}
+#: The buttons of a yes or no for which the server suggests nothing: neither is pressed yet.
+_YES_OR_NO = (Option("on", "Yes", True), Option("off", "No", False))
 _INPUT_MODES = {Kind.INTEGER: "numeric", Kind.NUMBER: "decimal"}
 
 
@@ -51,9 +54,16 @@ class Control:
         """Which partial of the form's template draws it."""
         if self.field.kind is Kind.CHOICE:
             return "buttons" if len(self.field.choices) <= MAX_BUTTONS else "list"
+        if self.field.is_open_question:
+            return "buttons"
         return {Kind.BOOLEAN: "switch", Kind.CHOICES: "boxes", Kind.MULTILINE: "lines"}.get(
             self.field.kind, "line"
         )
+
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """What can be picked: the server's choices, or a plain yes and no of ours."""
+        return _YES_OR_NO if self.field.is_open_question else self.field.choices
 
     @property
     def is_group(self) -> bool:
@@ -91,7 +101,9 @@ class Control:
     @property
     def shown_values(self) -> str:
         """What stands in it, in words."""
-        return "yes" if self.field.kind is Kind.BOOLEAN else self._titles(self.values)
+        if self.field.kind is Kind.BOOLEAN:
+            return _YES_NO[self.value != "off"]
+        return self._titles(self.values)
 
     def _titles(self, posted: tuple[str, ...]) -> str:
         titles = {choice.value: choice.title for choice in self.field.choices}
@@ -116,6 +128,8 @@ def submitted(post: QueryDict, asked: Question) -> dict[str, str | list[str]]:
             found[field.name] = [str(value) for value in values]
         elif values:
             found[field.name] = str(values[-1])
+        elif field.is_open_question:
+            found[field.name] = ""  # neither of the buttons was pressed: not a no
     return found
 
 

@@ -38,6 +38,12 @@ class Standing(StrEnum):
 HIDDEN = "(not shown)"
 
 _CAN_ACT = (Standing.YOUR_TURN, Standing.PUT_ASIDE)
+_HELD_UP = {
+    State.LOST: "The server does not know the task any more. An answer is kept, and reaches it "
+    "only if an operator finds the task again.",
+    State.UNKNOWN: "An operator decides first what becomes of it. An answer is kept until then.",
+    State.STUCK: "The server waits and asks nothing new. An answer is still delivered.",
+}
 _ACCEPTS_AS = {Shape.CONFIRM: "Approve", Shape.LINK: "Agree to open it"}
 
 
@@ -107,6 +113,17 @@ class Item:
         return self.standing in _CAN_ACT
 
     @property
+    def is_unanswerable(self) -> bool:
+        """Still asked, and nothing can be said to it: the desk does not offer such questions."""
+        return self.approval.is_open and self.approval.shape == Shape.UNOFFERED
+
+    @property
+    def held_up(self) -> str:
+        """What an answer comes to while the operation waits for an operator; else empty."""
+        state = State(self.approval.operation.state)
+        return _HELD_UP.get(state, "") if self.approval.is_open else ""
+
+    @property
     def server_host(self) -> str:
         return question.server_host(self.approval.operation.server.url)
 
@@ -168,7 +185,7 @@ def of(
         typed=[] if can_act else _typed(shown, draft, attempt),
         delivery=delivery,
         answer=_answer(asked, delivery),
-        waits_for_others=_waits_for_others(request),
+        waits_for_others=waits_for_others(approval),
         replacement=_replacement(approval),
         may_cancel_operation=member.may(Permission.OPERATE) and _cancellable(approval),
     )
@@ -253,7 +270,9 @@ def _answer(asked: Question | None, delivery: Delivery | None) -> list[tree.Row]
     return tree.rows({name: HIDDEN if name in secret else content[name] for name in content})
 
 
-def _waits_for_others(request: InputRequest | None) -> int:
+def waits_for_others(approval: Approval) -> int:
+    """How many questions of its round still have no answer, while an answer waits for them."""
+    request = approval.input_request
     delivery = _delivery(request)
     if request is None or delivery is None or request.source != InputRequestSource.MRTR:
         return 0

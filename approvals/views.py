@@ -198,12 +198,23 @@ def _keep(request: MemberRequest, member: Member, approval: Approval, asked: Que
 def _decided(request: MemberRequest, member: Member, outcome: outcomes.Decided) -> HttpResponse:
     """On to the next item; an agreed link stays, since it is to be opened from here."""
     approval = outcome.approval
-    said = outcomes.SAID[outcome.choice]
-    tool = approval.operation.tool_name
-    messages.success(request, f"You {said} “{tool}”. The answer is saved and on its way.")
+    messages.success(request, _done(outcome))
     if approval.shape == Shape.LINK and outcome.choice == Choice.ACCEPT:
         return redirect("inbox_item", approval.pk)
     return _go_on(request, member, approval)
+
+
+def _done(outcome: outcomes.Decided) -> str:
+    """What was decided, and what becomes of the answer; nothing is called sent before it is."""
+    approval = outcome.approval
+    sentence = f"You {outcomes.SAID[outcome.choice]} “{approval.operation.tool_name}”."
+    missing = item.waits_for_others(approval)
+    if not missing:
+        return f"{sentence} The answer is saved and on its way."
+    others = "another question of this round has its answer"
+    if missing > 1:
+        others = f"{missing} other questions of this round have their answers"
+    return f"{sentence} The answer is saved. It goes out once {others}."
 
 
 def _go_on(request: MemberRequest, member: Member, done: Approval) -> HttpResponse:
@@ -268,6 +279,7 @@ def _list(request: MemberRequest) -> dict[str, Any]:
     listed = selectors.page(member, tab, filters, request.GET.get("after", ""), now)
     return {
         "tab": tab,
+        "decides": member.may(Permission.DECIDE),
         "tabs": [(Tab.MINE, "For me"), (Tab.TEAM, "Team"), (Tab.DECIDED, "Decided")],
         "filters": filters,
         "page": listed,

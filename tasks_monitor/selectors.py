@@ -11,11 +11,11 @@ from enum import StrEnum, auto
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from mcpdesk.accounts.access import Member, in_team, may_see_payload
 from mcpdesk.audit.models import Event
-from tasks_monitor.models import InputRequest, Operation, Payload, Server, Tool
+from tasks_monitor.models import InputRequest, InputRequestState, Operation, Payload, Server, Tool
 from tasks_monitor.states import NEEDS_OPERATOR, TERMINAL, State
 
 PAGE_ROWS = 50
@@ -56,8 +56,9 @@ class Page:
 
 def operations(member: Member, tab: Tab) -> QuerySet[Operation]:
     """The team's operations on one tab, with what a row shows."""
+    asked = InputRequest.objects.filter(operation=OuterRef("pk"), state=InputRequestState.OPEN)
     related = Operation.objects.select_related("server", "started_by")
-    queryset = in_team(member, related.defer(*_ENCRYPTED))
+    queryset = in_team(member, related.defer(*_ENCRYPTED)).annotate(is_asked=Exists(asked))
     if tab is Tab.ALL:
         return queryset
     return queryset.filter(state__in=STATES_OF[tab])

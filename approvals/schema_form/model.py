@@ -96,6 +96,15 @@ class Field:
     suggestion: str | tuple[str, ...] = ""
     secret_like: bool = False
 
+    @property
+    def is_open_question(self) -> bool:
+        """A yes or no without a suggestion: posted empty, it is no answer.
+
+        Not posted at all it is an unticked box, which says no.
+        """
+        free = self.kind is Kind.BOOLEAN and len(self.allowed) == 2
+        return free and not isinstance(self.default, bool)
+
 
 class Absent(Enum):
     """The mark of a field that is left out of the content."""

@@ -39,6 +39,8 @@ def read_value(field: Field, texts: list[str], patterns: Patterns) -> Json | Abs
         return _read_choices(field, texts)
     text = texts[-1] if texts else ""
     if field.kind is Kind.BOOLEAN:
+        if texts and not text.strip() and field.is_open_question:
+            return _nothing(field)
         return _read_boolean(field, text)
     if _is_empty(field, text):
         return _nothing(field)
@@ -57,12 +59,15 @@ def _is_empty(field: Field, text: str) -> bool:
     return not (text if keeps_spaces else text.strip())
 
 
+_NEEDED: Final = {Kind.CHOICE: "Choose one.", Kind.BOOLEAN: "Answer yes or no."}
+
+
 def _nothing(field: Field) -> Json | Absent:
     if not field.required:
         return ABSENT
     if field.nullable:
         return None
-    raise FieldRefused("Choose one." if field.kind is Kind.CHOICE else "Fill in this field.")
+    raise FieldRefused(_NEEDED.get(field.kind, "Fill in this field."))
 
 
 def _read_boolean(field: Field, text: str) -> bool | Absent:

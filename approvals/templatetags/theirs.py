@@ -12,6 +12,9 @@ from approvals.text import Segment, SegmentKind, reveal
 register = template.Library()
 
 FIRST_LINE_CHARS = 160
+#: A message longer than this is folded, and has to be opened before it is agreed to.
+LONG_MESSAGE_CHARS = 2000
+BEGINNING_CHARS = 600
 HUES = 6
 #: A deadline closer than this is shown as near.
 NEAR = timedelta(minutes=30)
@@ -29,6 +32,18 @@ def first_line(text: object) -> SafeString:
     line = str(text).strip().partition("\n")[0]
     cut = line[:FIRST_LINE_CHARS]
     return revealed(cut if cut == line else f"{cut}…")
+
+
+@register.filter
+def is_long(text: str) -> bool:
+    """Whether a server's message is folded: with it whole, the buttons would be pages away."""
+    return len(text) > LONG_MESSAGE_CHARS
+
+
+@register.filter
+def beginning(text: str) -> str:
+    """What stands for a long message until it is opened."""
+    return text[:BEGINNING_CHARS]
 
 
 @register.filter

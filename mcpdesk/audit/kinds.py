@@ -63,7 +63,7 @@ KINDS: dict[str, Kind] = {
     "question.opened": _kind("The server asks ({mode})", "question", "mode", "round"),
     "question.closed": _kind("The question closed: {reason}", "question", "reason"),
     "question.undeclared": _kind(
-        "The server asks for {method}, which this desk does not offer", "question", "method"
+        "The server asks what nobody can answer here ({method})", "question", "method"
     ),
     "answer.saved": _kind("{actor} answered: {action}", "question", "action"),
     "answer.sent": _kind("The answer was sent", "question", "count"),

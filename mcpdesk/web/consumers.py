@@ -74,7 +74,8 @@ class StatusConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]
     async def _watch(self) -> None:
         while True:
             await asyncio.sleep(CHECK_EVERY_S)
-            await self._stands()
+            if await self._stands():
+                await self.send_json({"type": "here"})  # a page that hears nothing gives up
 
     async def _stands(self) -> bool:
         """Whether the person still is a member of the same team; closes the socket otherwise."""

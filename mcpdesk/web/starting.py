@@ -13,6 +13,7 @@ from approvals.question import Question
 from approvals.schema_form import Answer, Field, Unrenderable
 from tasks_monitor.selectors import ToolView
 
+_BY_CHOICE = "You chose to write the arguments as JSON."
 _NOT_JSON = "This is not JSON: {problem} (line {line}, column {column})."
 _TOO_MANY_DIGITS = "A number in the JSON has more digits than can be read."
 _NOT_OBJECT = "The arguments must be a JSON object: {…}."
@@ -36,8 +37,10 @@ class ArgumentsForm:
     def is_json(self) -> bool:
         return bool(self.why_json)
 
-
-_BY_CHOICE = "You chose to write the arguments as JSON."
+    @property
+    def by_choice(self) -> bool:
+        """Whether there is a form to go back to."""
+        return self.why_json == _BY_CHOICE
 
 
 def empty_form(tool: ToolView, *, as_json: bool) -> ArgumentsForm:

@@ -78,12 +78,21 @@
   });
 
   // --- after a swap
+  function toProblem(problem) {
+    const field = document.querySelector("#item-form [aria-invalid=true]");
+    // after htmx has scrolled to the top, which it does for what is swapped in
+    requestAnimationFrame(() => {
+      (field || problem).focus({ preventScroll: true });
+      (field ? field.closest(".control") : problem).scrollIntoView({ block: "center" });
+    });
+  }
+
   function itemSwapped() {
     byId("inbox").classList.toggle("split-with-item", byId("item") !== null);
     markRow();
     holdApproval();
     const problem = byId("form-errors");
-    if (problem) (document.querySelector("#item-form [aria-invalid=true]") || problem).focus();
+    if (problem) toProblem(problem);
     else if (byId("item-title")) byId("item-title").focus({ preventScroll: true });
   }
 
@@ -92,6 +101,31 @@
     if (id === "inbox-detail") itemSwapped();
     else if (id === "inbox-list") markRow();
     else if (id === "item-live") followLive();
+  });
+
+  // --- an answer that is on its way to the desk says so
+  function sending(form, button) {
+    if (button) button.setAttribute("aria-busy", "true");
+    byId("form-sending").textContent = "Sending… Nothing is decided until the desk says so.";
+    byId("form-stop").hidden = true;
+    form.dataset.sending = "yes";
+  }
+
+  function notSending() {
+    const form = byId("item-form");
+    if (!form || !form.dataset.sending) return;
+    delete form.dataset.sending;
+    byId("form-sending").textContent = "";
+    for (const button of form.querySelectorAll("[aria-busy]")) button.removeAttribute("aria-busy");
+  }
+
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    if (event.target.id !== "item-form") return;
+    const trigger = event.detail.requestConfig.triggeringEvent;
+    sending(event.target, trigger && trigger.submitter);
+  });
+  document.addEventListener("htmx:afterRequest", (event) => {
+    if (event.target.id === "item-form") notSending();
   });
 
   // --- a request that failed: an answer may be pressed again, the desk takes it once
@@ -129,6 +163,13 @@
     const to = from === -1 ? 0 : Math.min(rows.length - 1, Math.max(0, from + step));
     rows[to].focus();
   }
+
+  document.addEventListener("keydown", (event) => {
+    const filter = byId("inbox-filter");
+    if (event.key !== "Escape" || !filter.open || !filter.contains(event.target)) return;
+    filter.open = false;
+    filter.querySelector("summary").focus();
+  });
 
   function openFilter() {
     byId("inbox-filter").open = true;

@@ -11,14 +11,17 @@
   const BATCH_MS = 120; // changes that come together are one refresh
   const APART_MS = 400; // a region is not asked more often than this
   const BACK_OFF_MS = { first: 500, most: 15000 };
+  const QUIET_MS = 75000; // the desk says something every 30 s: after this the line is dead
   const GONE = {
-    4401: "signed out",
-    4403: "no longer in this team",
-    4409: "team changed",
+    4401: ["signed out", "You are signed out. This page shows what it knew before."],
+    4403: ["no longer in this team", "You are no longer in this team. This page stays as it was."],
+    4409: ["team changed", "You look at another team now. This page stays as it was."],
   };
 
-  const dot = document.querySelector("[data-live-dot]");
   let socket = null;
+  let again = null; // the next attempt
+  let heard = 0; // when the socket last said something (ms)
+  let shown = ["wait", "connecting"];
   let failures = 0;
   let everConnected = false;
   let changed = new Set();
@@ -27,9 +30,24 @@
 
   // --- the dot
   function show(state, word) {
-    if (!dot) return;
+    shown = [state, word];
+    const dot = document.querySelector("[data-live-dot]"); // going back brings another one
+    if (!dot || (dot.dataset.liveDot === state && dot.textContent.trim() === word)) return;
     dot.dataset.liveDot = state;
     dot.querySelector("[data-live-word]").textContent = word;
+  }
+
+  function sayGone(sentence) {
+    const note = document.createElement("div");
+    note.className = "alert alert-warning desk-message";
+    note.setAttribute("role", "alert");
+    const link = document.createElement("a");
+    link.href = location.href;
+    link.textContent = "Open it anew";
+    const words = document.createElement("div");
+    words.append(`${sentence} `, link);
+    note.append(words);
+    document.getElementById("main").prepend(note);
   }
 
   // --- regions
@@ -128,13 +146,28 @@
   // --- the socket
   function connect() {
     const scheme = location.protocol === "https:" ? "wss:" : "ws:";
-    socket = new WebSocket(`${scheme}//${location.host}${document.body.dataset.liveSocket}`);
-    socket.addEventListener("message", (event) => {
+    const mine = new WebSocket(`${scheme}//${location.host}${document.body.dataset.liveSocket}`);
+    socket = mine;
+    heard = Date.now();
+    mine.addEventListener("message", (event) => {
+      if (socket !== mine) return;
+      heard = Date.now();
       const message = JSON.parse(event.data);
       if (message.type === "ready") nowLive();
-      else take(message);
+      else if (message.type !== "here") take(message);
     });
-    socket.addEventListener("close", (event) => closed(event.code));
+    mine.addEventListener("close", (event) => {
+      if (socket === mine) closed(event.code);
+    });
+  }
+
+  // A phone that lost its network hears no close: the line is given up here.
+  function drop() {
+    if (gone || socket === null) return;
+    const dead = socket;
+    socket = null;
+    dead.close();
+    closed(0);
   }
 
   function nowLive() {
@@ -145,19 +178,34 @@
   }
 
   function closed(code) {
+    socket = null;
     if (code in GONE) {
       gone = true;
-      show("gone", GONE[code]);
+      show("gone", GONE[code][0]);
+      sayGone(GONE[code][1]);
       return;
     }
     failures += 1;
     show(failures > 3 ? "off" : "wait", failures > 3 ? "not live" : "reconnecting");
     const most = Math.min(BACK_OFF_MS.most, BACK_OFF_MS.first * 2 ** (failures - 1));
-    setTimeout(connect, most * (0.5 + Math.random() / 2));
+    again = setTimeout(connect, most * (0.5 + Math.random() / 2));
   }
+
+  window.addEventListener("offline", drop);
+  window.addEventListener("online", () => {
+    if (gone || socket !== null) return;
+    clearTimeout(again);
+    connect();
+  });
+  // htmx brings a whole page back: its dot and its regions are as old as that page
+  document.addEventListener("htmx:historyRestore", () => {
+    show(...shown);
+    if (everConnected) refreshAll();
+  });
 
   // --- what changes without an event
   setInterval(() => {
+    if (socket !== null && Date.now() - heard > QUIET_MS) drop();
     if (document.hidden) return;
     for (const region of document.querySelectorAll("[data-live-every]")) {
       const asked = Number(region.dataset.liveAsked || 0);

@@ -54,10 +54,13 @@
   });
   // coming back with the browser's Back button shows the form again, ready to be sent
   window.addEventListener("pageshow", () => {
-    for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
+    for (const form of document.querySelectorAll("form[data-sent]")) {
+      delete form.dataset.sent;
+      for (const busy of form.querySelectorAll("[aria-busy]")) busy.removeAttribute("aria-busy");
+    }
   });
 
-  // --- ages and countdowns that move: <time data-moving="past|future" datetime="...">
+  // --- ages and countdowns that move: <time data-moving="past|future|deadline" datetime="...">
   function words(seconds) {
     const s = Math.max(0, Math.round(seconds));
     if (s < 60) return `${s} s`;
@@ -66,13 +69,16 @@
     return `${Math.floor(s / 86400)} days`;
   }
 
+  const MOVING = {
+    past: (left) => `${words(-left)} ago`,
+    future: (left) => (left > 0 ? `in ${words(left)}` : "now"),
+    deadline: (left) => (left > 0 ? `${words(left)} left` : "time is up"),
+  };
+
   function tick() {
     const now = Date.now();
     for (const time of document.querySelectorAll("time[data-moving]")) {
-      const at = Date.parse(time.dateTime);
-      const past = time.dataset.moving === "past";
-      const gap = (past ? now - at : at - now) / 1000;
-      const text = past ? `${words(gap)} ago` : gap > 0 ? `in ${words(gap)}` : "now";
+      const text = MOVING[time.dataset.moving]((Date.parse(time.dateTime) - now) / 1000);
       if (time.textContent !== text) time.textContent = text;
     }
     for (const time of document.querySelectorAll("time[data-age]")) {

@@ -6,7 +6,7 @@ from typing import Any
 
 from mcpdesk.mcp import pacing
 from mcpdesk.mcp.tasks import Task, TaskStatus
-from tasks_monitor.engine.questions import settle_all_deliveries, sync_task
+from tasks_monitor.engine.questions import MAX_QUESTIONS, settle_all_deliveries, sync_task
 from tasks_monitor.engine.results import keep_result
 from tasks_monitor.engine.rows import move, note
 from tasks_monitor.models import (
@@ -160,10 +160,12 @@ def _go_on(operation: Operation, task: Task, now: datetime, server_now: datetime
     if task.status == TaskStatus.INPUT_REQUIRED:
         _input_required(operation, task, now)
     elif task.status == TaskStatus.WORKING:
-        sync_task(operation, (), now)
+        asked = sync_task(operation, (), now)
         operation.idle_input_polls, operation.idle_input_since = 0, None
         operation.save(update_fields=["idle_input_polls", "idle_input_since"])
-        _move(operation, State.WORKING, now, "The task runs")
+        # it asks without end: only an operator, or the end of the task, takes it out of `stuck`
+        if not (asked.without_end and operation.state == State.STUCK):
+            _move(operation, State.WORKING, now, "The task runs")
     if server_now is not None and _time_is_over(operation, server_now):
         move(
             operation,
@@ -184,7 +186,9 @@ def _time_is_over(operation: Operation, server_now: datetime) -> bool:
 
 def _input_required(operation: Operation, task: Task, now: datetime) -> None:
     asked = sync_task(operation, task.input_requests, now)
-    if asked.ignored:
+    if asked.refused:
+        _move(operation, State.STUCK, now, f"The server asked more than {MAX_QUESTIONS} questions")
+    elif asked.ignored:
         _move(operation, State.STUCK, now, "The server keeps asking what was answered twice")
     elif asked.new or _is_asking(operation):
         operation.idle_input_polls, operation.idle_input_since = 0, None

@@ -65,8 +65,8 @@ class Claim:
 
 
 # First the servers, in a statement of its own: the second one then counts leases on a snapshot
-# taken after these rows were locked, so that two workers never hand out the same slot. NO KEY: an
-# operation that is being started refers to its server, and must not hide it from the workers.
+# taken after these rows were locked, so that two workers never hand out the same slot. NO KEY: rows
+# that refer to a server may be written meanwhile, and do not hide it.
 _LOCK_SERVERS: Final = """
 SELECT s.id
 FROM tasks_monitor_server s

@@ -33,16 +33,23 @@ _UNDER_WAY = frozenset(
         DeliveryState.IGNORED,
     }
 )
+#: A task that asks more than this asks without end: each is an item, events and a notification.
+MAX_QUESTIONS = 500
 #: The identical answer goes out at most this often by itself; then an operator looks.
 MAX_TIMES_SENT = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What came of one list of input requests."""
+    """What came of one list of input requests.
+
+    `refused` counts questions that were not taken in; `without_end`: none is any more.
+    """
 
     new: int
     ignored: int
+    refused: int
+    without_end: bool
 
 
 def sync_round(
@@ -55,8 +62,10 @@ def sync_round(
 
 def sync_task(operation: Operation, asked: Iterable[inputs.InputRequest], now: datetime) -> Asked:
     """Open, keep, replace and withdraw a task's questions; follow the answers it was sent."""
-    latest = _latest_revisions(operation)
-    new = ignored = 0
+    known_questions = _questions(operation)
+    latest = {question.key_hash: question for question in known_questions}
+    room = MAX_QUESTIONS - len(known_questions)
+    new = ignored = refused = 0
     seen = set()
     for request in asked:
         key_hash = hash_key(request.key)
@@ -66,13 +75,16 @@ def sync_task(operation: Operation, asked: Iterable[inputs.InputRequest], now: d
             ignored += _still_asked(operation, known, now)
         else:
             _supersede(operation, known, now)
+            if new >= room:
+                refused += 1
+                continue
             revision = known.revision + 1 if known else 1
             _open(operation, request, InputRequestSource.TASK, 0, revision, now)
             new += 1
     for key_hash, known in latest.items():
         if key_hash not in seen:
             _no_longer_asked(operation, known, now)
-    return Asked(new, ignored)
+    return Asked(new, ignored, refused, without_end=new >= room)
 
 
 def hash_key(key: str) -> str:
@@ -80,14 +92,15 @@ def hash_key(key: str) -> str:
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _latest_revisions(operation: Operation) -> dict[str, InputRequest]:
-    questions = (
+def _questions(operation: Operation) -> list[InputRequest]:
+    """All questions of the task, the latest revision of each last. What they say stays closed."""
+    return list(
         operation.input_requests.select_for_update(of=("self",))
         .select_related("delivery")
+        .defer("params", "key", "delivery__response")
         .filter(source=InputRequestSource.TASK)
         .order_by("revision")
     )
-    return {question.key_hash: question for question in questions}
 
 
 def _is_same(known: InputRequest, request: inputs.InputRequest) -> bool:
@@ -229,7 +242,7 @@ def give_up_task_questions(operation: Operation, now: datetime) -> None:
 
 def settle_all_deliveries(operation: Operation, now: datetime) -> None:
     """The task ended: no key is outstanding any more."""
-    for question in _latest_revisions(operation).values():
+    for question in {each.key_hash: each for each in _questions(operation)}.values():
         delivery = delivery_of(question)
         if delivery is not None:
             settle_delivery(operation, delivery, now)

@@ -73,7 +73,8 @@ def settle_poll(work: Poll, step: Step[TaskOutcome], now: datetime) -> None:
     holds = operation.lease_token == work.claim.lease_token
     is_over = State(operation.state) in TERMINAL
     if isinstance(outcome, Task) and (holds or is_over or outcome.is_terminal):
-        apply_task(operation, outcome, now, step.exchange.server_date or now)
+        # by the server's clock, which made the task; but one that is ahead ends nothing early
+        apply_task(operation, outcome, now, min(step.exchange.server_date or now, now))
     elif not holds or is_over:
         # somebody else looks at the task by now, and knows better which answers are on their way
         return

@@ -132,6 +132,7 @@ def _state(request: MemberRequest, found: Operation) -> dict[str, Any]:
         "tone": wording.tone(found),
         "waits_for": wording.waits_for(found, questions),
         "waiting_since": _waiting_since(questions),
+        "answerable": any(q.state == InputRequestState.OPEN and not q.problem for q in questions),
         "ended": State(found.state) in TERMINAL,
         "status_message": selectors.status_message_for(request.member, found),
         "questions": questions,

@@ -50,11 +50,13 @@ def server(request: MemberRequest, pk: int) -> HttpResponse:
     """One server: health, what the last test found, its tools."""
     found = _find(request, pk)
     search = request.GET.get("q", "")
+    tools = selectors.tools(found, search)
     context = {
         "server": found,
         "host": wording.host(found),
         "discovery": found.discovery if isinstance(found.discovery, dict) else {},
-        "tools": selectors.tools(found, search),
+        "tools": tools,
+        "left_out": sum(bool(tool.problem) for tool in tools),
         "search": search,
         "now": datetime.now(UTC),
         "refresh_url": request.get_full_path(),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.test import Client
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
 
 from approvals import intake
 from approvals.models import Approval, Choice
@@ -114,6 +114,58 @@ def test_a_new_question_appears_in_an_open_list(
     approval = ask()
     expect(page.locator(f"#row-{approval.pk}")).to_be_visible()
     expect(page.locator("#inbox-badge")).to_contain_text("1")
+
+
+def test_a_mistake_is_brought_into_view_with_the_focus(
+    ask: Ask, approver: Member, open_page: Open
+) -> None:
+    many = {f"f{number}": {"type": "string"} for number in range(12)}
+    approval = ask(fields={**many, "mail": {"type": "string", "format": "email"}})
+    page = open_page(approver, _path(approval), viewport={"width": 390, "height": 640})
+    for number in range(12):
+        page.fill(f"[name=field-{number}]", "x")
+    page.fill("[name=field-12]", "not an address")
+    page.click("button[value=accept]")
+    field = page.locator("[name=field-12]")
+    expect(field).to_be_focused()
+    expect(field).to_be_in_viewport()
+
+
+def test_an_answer_that_travels_slowly_says_so_and_goes_once(
+    ask: Ask, approver: Member, open_page: Open
+) -> None:
+    approval = ask()
+    page = open_page(approver, _path(approval))
+    held: list[Route] = []
+    page.route("**/decide/", lambda route: held.append(route))
+    button = page.locator("button[value=accept]")
+    button.click()
+    expect(button).to_have_attribute("aria-busy", "true")
+    expect(page.locator("#form-sending")).to_contain_text("Sending")
+    button.click(force=True)
+    assert len(held) == 1
+    held[0].continue_()
+    _left(page, approval)
+
+
+def test_going_back_finds_the_page_live(ask: Ask, approver: Member, open_page: Open) -> None:
+    first, second = ask(), ask()
+    page = open_page(approver, _path(first))
+    page.click("button[value=accept]")
+    page.wait_for_url(f"**{_path(second)}")
+    page.go_back()
+    expect(page.locator(".item-banner")).to_contain_text("You accepted this")
+    expect(page.locator("[data-live-word]")).to_have_text("live")
+
+
+def test_escape_closes_the_filter(ask: Ask, approver: Member, open_page: Open) -> None:
+    ask()
+    page = open_page(approver, "/inbox/")
+    page.keyboard.press("/")
+    expect(page.locator("#filter-tool")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator("#inbox-filter")).not_to_have_attribute("open", "")
+    expect(page.locator("#inbox-filter summary")).to_be_focused()
 
 
 def test_what_is_typed_survives_a_reload(ask: Ask, approver: Member, open_page: Open) -> None:

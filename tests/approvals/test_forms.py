@@ -40,7 +40,8 @@ TITLED = {
         ({"type": "string", "format": "date-time"}, "line", "datetime-local"),
         ({"type": "integer"}, "line", "text"),
         ({"type": "number"}, "line", "text"),
-        ({"type": "boolean"}, "switch", "text"),
+        ({"type": "boolean", "default": False}, "switch", "text"),
+        ({"type": "boolean"}, "buttons", "text"),
         ({"type": "string", "enum": ["a", "b"]}, "buttons", "text"),
         ({"type": "string", "enum": list("abcdefg")}, "list", "text"),
         ({"type": "array", "items": {"type": "string", "enum": ["a"]}}, "boxes", "text"),
@@ -108,7 +109,22 @@ def test_a_post_comes_back_under_the_servers_names() -> None:
         c={"type": "boolean"},
     )
     post = QueryDict("field-0=text&field-1=x&field-1=y")
-    assert forms.submitted(post, asked) == {"a": "text", "b": ["x", "y"]}
+    assert forms.submitted(post, asked) == {"a": "text", "b": ["x", "y"], "c": ""}
+
+
+def test_a_yes_or_no_without_a_suggestion_is_two_buttons_and_neither_is_pressed() -> None:
+    control = _control({"type": "boolean"})
+    assert [(option.value, option.title) for option in control.options] == [
+        ("on", "Yes"),
+        ("off", "No"),
+    ]
+    assert control.values == ()
+
+
+@pytest.mark.parametrize(("posted", "shown"), [("on", "yes"), ("off", "no")])
+def test_what_was_said_to_a_yes_or_no_is_shown_again(posted: str, shown: str) -> None:
+    [control] = forms.controls(_asked(a={"type": "boolean"}), {"a": posted}, {})
+    assert control.shown_values == shown
 
 
 def test_a_field_named_like_a_control_of_ours_stands_in_for_nothing() -> None:

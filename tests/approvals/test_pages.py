@@ -25,6 +25,7 @@ from tasks_monitor.models import (
     InputRequestState,
     Operation,
 )
+from tasks_monitor.states import State
 from tests.approvals.conftest import Ask, Join
 from tests.factories import NOW, MembershipFactory, url_params
 
@@ -418,6 +419,53 @@ def test_an_unoffered_question_leaves_only_the_operation_to_cancel(
     assert 'name="choice"' not in page
     assert "Cancel the operation" not in page
     assert "Cancel the operation" in _text(_item(operator, approval))
+
+
+def test_nobody_is_told_to_be_up_where_nothing_can_be_said(ask: Ask, approver: Member) -> None:
+    approval = ask(problem="This desk does not offer that.")
+    for page in (
+        _item(approver, approval),
+        _browser(approver).get(_url("inbox_item_live", approval)),
+    ):
+        assert "Nobody can answer this." in _text(page)
+        assert "You are up." not in _text(page)
+
+
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [(State.LOST, "The server does not know the task any more."), (State.INPUT_REQUIRED, "")],
+)
+def test_an_item_says_what_holds_its_operation_up(
+    ask: Ask, approver: Member, state: State, sentence: str
+) -> None:
+    approval = ask()
+    Operation.objects.update(state=state)
+    page = _text(_item(approver, approval))
+    assert sentence in page
+    assert ("The operation is lost." in page) is bool(sentence)
+
+
+def test_a_long_message_is_folded_and_has_to_be_opened(ask: Ask, approver: Member) -> None:
+    long, short = ask(message="Tell " * 1000), ask(message="Tell me")
+    page = _text(_item(approver, long))
+    assert "show all (5000 characters)" in page
+    assert '<details class="fold" data-must-open id="message">' in page
+    assert "data-must-open" not in _text(_item(approver, short))
+
+
+def test_an_answer_that_waits_for_others_is_not_said_to_be_on_its_way(
+    ask: Ask, approver: Member
+) -> None:
+    first = ask()
+    ask(operation=first.operation)
+    page = _text(_decide(approver, first, "decline", headers={"follow": True}))
+    assert "It goes out once another question of this round has its answer." in page
+
+
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.AUDITOR])
+def test_an_empty_inbox_tells_those_who_never_answer(join: Join, role: Role) -> None:
+    page = _text(_browser(join(role)).get(reverse("inbox")))
+    assert "you do not answer questions" in page
 
 
 def test_an_operator_cancels_the_operation_from_there(

@@ -110,6 +110,18 @@ def test_a_box_with_another_word_in_it_is_refused() -> None:
     refused({"type": "boolean"}, "maybe")
 
 
+@pytest.mark.parametrize("required", [True, False])
+@pytest.mark.parametrize(("posted", "value"), [("on", True), ("off", False)])
+def test_a_yes_or_no_is_sent_as_it_was_said(posted: str, value: bool, required: bool) -> None:
+    assert sent({"type": "boolean"}, posted, required=required) == {"f": value}
+
+
+def test_a_yes_or_no_left_open_is_no_answer_and_never_a_no() -> None:
+    assert refused({"type": "boolean"}, "", required=True) == "Answer yes or no."
+    assert sent({"type": "boolean"}, "") == {}
+    assert sent({"type": ["boolean", "null"]}, "", required=True) == {"f": None}
+
+
 def test_a_box_that_must_be_ticked_is_refused_unticked() -> None:
     part = {"type": "boolean", "const": True}
     assert "yes" in refused(part, None, required=True)

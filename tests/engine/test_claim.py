@@ -4,7 +4,7 @@ from datetime import timedelta
 from unittest import mock
 
 import pytest
-from django.db import connection, transaction
+from django.db import connection
 
 from tasks_monitor.engine import claim as module
 from tasks_monitor.engine.claim import Claim, claim, release
@@ -127,31 +127,6 @@ def test_no_credential_and_no_task_id_in_its_representation() -> None:
     assert "sealed" not in repr(taken)
     assert "CANARY" not in repr(taken)
     assert taken.task_id == "CANARY"
-
-
-@pytest.mark.django_db(transaction=True)
-def test_an_operation_that_is_being_started_does_not_hide_its_server() -> None:
-    """Its row refers to the server, whose row is locked against deletion meanwhile."""
-    server = ServerFactory()
-    due(server)
-    meeting, over = Meeting(), Meeting()
-
-    def start_slowly() -> None:
-        with transaction.atomic():
-            due(server, due_at=None)
-            meeting.wait()
-            over.wait()
-
-    def claim_meanwhile() -> list[Claim]:
-        meeting.wait()
-        try:
-            return claim(NOW, 10)
-        finally:
-            over.wait()
-
-    results = side_by_side(start_slowly, claim_meanwhile)
-
-    assert len(results[1]) == 1
 
 
 def _claimed_at_once() -> list[list[Claim]]:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tasks_monitor.engine import questions
 from tasks_monitor.models import (
     Delivery,
     DeliveryState,
@@ -139,6 +140,34 @@ def test_a_changed_question_replaces_the_open_one(scripted: ScriptedDesk) -> Non
     old.refresh_from_db()
     (new,) = scripted.questions(operation)
     assert (old.state, new.revision) == (InputRequestState.SUPERSEDED, 2)
+
+
+def _changing(poll: int) -> dict[str, Any]:
+    """Every question in other words than at the poll before."""
+    questions = {f"k{n}": peer.form(f"Poll {poll}?") for n in range(2)}
+    return peer.task("input_required", inputRequests=questions)
+
+
+def test_a_task_that_asks_without_end_is_stuck_and_asks_no_more(
+    scripted: ScriptedDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(questions, "MAX_QUESTIONS", 5)
+    operation = asked(scripted, *(_changing(poll) for poll in range(9)), peer.task())
+    for _ in range(2):
+        scripted.look(operation)
+    assert operation.state == State.STUCK
+    assert operation.input_requests.count() == 5
+    events = len(scripted.events(operation))
+
+    for _ in range(9):
+        scripted.look(operation)
+    assert operation.state == State.STUCK, "also where the server says that it works"
+    assert not scripted.questions(operation)
+    assert operation.input_requests.count() == 5
+    assert len(scripted.events(operation)) <= events + 2
+
+    scripted.peer.will(peer.GET, peer.completed())
+    assert scripted.look(operation).state == State.COMPLETED
 
 
 def test_no_answer_carries_over_to_a_changed_question(scripted: ScriptedDesk) -> None:

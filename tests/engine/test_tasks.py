@@ -1,11 +1,13 @@
 """Remote tasks: polled to their end, whatever is said on the way."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from mcpdesk.audit.models import Event
+from tasks_monitor.engine.drain import settle
 from tasks_monitor.models import InputRequestState, Operation
 from tasks_monitor.states import TERMINAL, State
 from tests.engine import peer
@@ -151,6 +153,19 @@ def test_a_lifetime_that_is_over_ends_it_as_expired(scripted: ScriptedDesk) -> N
 
     question.refresh_from_db()
     assert (operation.state, question.state) == (State.EXPIRED, InputRequestState.EXPIRED)
+
+
+@pytest.mark.parametrize("ahead", [timedelta(days=9999), timedelta(days=-9999)])
+def test_a_date_that_lies_ends_nothing(scripted: ScriptedDesk, ahead: timedelta) -> None:
+    created = scripted.clock.now.isoformat()
+    clocks = {"createdAt": created, "ttlMs": 864_000_000}
+    operation = following(scripted, peer.task(**clocks), **clocks)
+    scripted.begin(operation)
+    done = scripted.peer.held.pop()
+    exchange = replace(done.step.exchange, server_date=scripted.clock.now + ahead)
+    settle([replace(done, step=replace(done.step, exchange=exchange))], scripted.clock.now)
+    operation.refresh_from_db()
+    assert operation.state == State.WORKING
 
 
 def test_a_lifetime_that_grows_with_each_poll_is_counted_from_the_beginning(

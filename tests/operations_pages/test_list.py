@@ -7,9 +7,9 @@ import pytest
 
 from mcpdesk.accounts.models import Membership, Role
 from tasks_monitor import selectors
-from tasks_monitor.models import Server
+from tasks_monitor.models import Answerers, Server
 from tasks_monitor.states import State
-from tests.factories import NOW, OperationFactory
+from tests.factories import NOW, InputRequestFactory, OperationFactory
 from tests.web.browsing import browser, htmx, signed_in
 
 pytestmark = pytest.mark.django_db
@@ -39,6 +39,17 @@ def test_the_tabs_that_matter_are_counted(operator: Membership, server: Server) 
         OperationFactory(server=server, state=state)
     tabs = signed_in(operator).get("/operations/").context["tabs"]
     assert [tab["count"] for tab in tabs] == [8, 2, 3, None, None]
+
+
+def test_a_row_says_what_is_waited_for(operator: Membership, server: Server) -> None:
+    asked = OperationFactory(server=server, questions_to=Answerers.APPROVERS)
+    InputRequestFactory(operation=asked)
+    OperationFactory(server=server, idle_input_polls=2)
+    OperationFactory(server=server)
+    page = signed_in(operator).get("/operations/").content.decode()
+    assert "Waiting for the team&#x27;s approvers" in page
+    assert f"Waiting for {server.name}, which asks nothing" in page
+    assert f"Answered, on its way to {server.name}" in page
 
 
 def test_an_unknown_tab_is_the_first(operator: Membership, server: Server) -> None:

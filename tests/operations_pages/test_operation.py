@@ -1,5 +1,6 @@
 """One operation's page: the state in words, what each role sees, the live regions."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -10,7 +11,7 @@ from django.utils.html import strip_tags
 
 from mcpdesk.accounts.models import Membership, Role
 from mcpdesk.audit.log import DESK, record
-from tasks_monitor.models import Answerers, Operation, Payload, Server
+from tasks_monitor.models import Answerers, InputRequestState, Operation, Payload, Server
 from tasks_monitor.states import State
 from tests.factories import (
     NOW,
@@ -65,7 +66,57 @@ def test_waiting_for_named_people_names_them(client: Client, server: Server) -> 
 
 def test_what_nobody_started_waits_for_the_teams_approvers(client: Client, server: Server) -> None:
     operation = OperationFactory(server=server, started_by=None)
+    InputRequestFactory(operation=operation)
     assert "Waiting for the team&#x27;s approvers" in headline(client, operation)
+
+
+def test_an_answer_on_its_way_waits_for_nobody(client: Client, server: Server) -> None:
+    question = InputRequestFactory(operation__server=server, state=InputRequestState.ANSWERED)
+    line = headline(client, question.operation).strip()
+    assert line == "Answered: the answer is on its way to build-server"
+
+
+def test_a_server_that_wants_input_and_asks_nothing_is_not_said_to_wait_for_people(
+    client: Client, server: Server
+) -> None:
+    operation = OperationFactory(server=server, idle_input_polls=3, idle_input_since=NOW)
+    line = headline(client, operation)
+    assert "Waiting for build-server: it says that it needs input, and asks nothing" in line
+    assert "approvers" not in line
+
+
+def test_what_nobody_can_answer_holds_the_operation_up(client: Client, server: Server) -> None:
+    question = InputRequestFactory(operation__server=server, problem="This desk does not offer it.")
+    assert "asks something that nobody can answer here" in headline(client, question.operation)
+
+
+@pytest.mark.parametrize(
+    ("failed", "sentence"),
+    [
+        (0, ""),
+        (1, "The last check brought no answer that can be used."),
+        (4, "The last 4 checks brought no answer that can be used."),
+    ],
+)
+def test_checks_that_brought_nothing_are_told(
+    client: Client, server: Server, failed: int, sentence: str
+) -> None:
+    operation = OperationFactory(server=server, state=State.WORKING, failed_polls=failed)
+    page = text_of(client, operation)
+    assert sentence in page
+    assert ("no answer that can be used" in page) is bool(failed)
+
+
+def test_a_deadline_that_has_passed_is_not_said_to_be_now(client: Client, server: Server) -> None:
+    operation = OperationFactory(server=server, state=State.LOST, expires_at=NOW)
+    assert ">time is up</time>" in text_of(client, operation)
+
+
+def test_what_moves_every_second_is_not_read_out_each_time(client: Client, server: Server) -> None:
+    operation = OperationFactory(server=server, state=State.WORKING, last_polled_at=NOW)
+    moving = re.findall("<time data-(?:moving|age)[^>]*>", text_of(client, operation))
+    assert moving
+    assert all('aria-live="off"' in time for time in moving)
 
 
 def test_running_says_when_it_was_looked_at_and_when_next(client: Client, server: Server) -> None:

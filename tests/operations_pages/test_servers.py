@@ -157,6 +157,7 @@ def test_a_tool_that_is_left_out_says_why(client: Client, server: Server) -> Non
     Tool.objects.create(server=server, name="bad", definition={}, problem="x-mcp-header is odd.")
     page = page_of(client, server)
     assert "Left out: x-mcp-header is odd." in page
+    assert "(1, 1 of them left out)" in page
 
 
 def test_tools_are_found_by_name_title_and_description(client: Client, server: Server) -> None:

@@ -148,6 +148,8 @@ def test_a_removed_member_sees_the_page_go_dead(
         operator.delete()
         record("member.removed", team_id=team_id, actor=DESK, now=timezone.now(), person="x")
     expect(page.locator("[data-live-word]")).to_have_text("no longer in this team")
+    expect(page.get_by_role("alert")).to_contain_text("You are no longer in this team.")
+    expect(page.get_by_role("link", name="Open it anew")).to_be_visible()
 
 
 class Wire:

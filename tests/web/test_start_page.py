@@ -169,13 +169,16 @@ def test_a_form_without_its_key_starts_nothing(client: Client, server: Server, k
 def test_what_a_form_cannot_show_is_written_as_json(client: Client, server: Server) -> None:
     url = add_tool(server, schema=NESTED)
     assert client.get(url).context["arguments"].why_json
+    assert "Back to the form" not in client.get(f"{url}&as=json").content.decode()
     client.post(url, filled(client, url, arguments='{"options": {"deep": "x"}}'))
     assert Operation.objects.get().payload.arguments == {"options": {"deep": "x"}}
 
 
 def test_json_can_be_chosen_for_any_tool(client: Client, server: Server) -> None:
     url = add_tool(server)
-    assert 'name="arguments"' in client.get(f"{url}&as=json").content.decode()
+    editor = client.get(f"{url}&as=json").content.decode()
+    assert 'name="arguments"' in editor
+    assert "Back to the form" in editor
     client.post(f"{url}&as=json", filled(client, url, arguments='{"anything": [1.50]}'))
     assert Operation.objects.get().payload.arguments == {"anything": [1.5]}
 

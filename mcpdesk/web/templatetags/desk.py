@@ -83,10 +83,20 @@ def until(at: datetime | None) -> SafeString | str:
     return _moving(at, "future", f"in {in_words(left)}" if left > 0 else "now")
 
 
+@register.simple_tag
+def left(at: datetime | None) -> SafeString | str:
+    """How much time is left of a deadline ("28 min left", "time is up"), moving."""
+    if at is None:
+        return "–"
+    rest = (at - timezone.now()).total_seconds()
+    return _moving(at, "deadline", f"{in_words(rest)} left" if rest > 0 else "time is up")
+
+
 def _moving(at: datetime, direction: str, words: str) -> SafeString:
     machine, exact = _stamp(at)
     return format_html(
-        '<time data-moving="{}" datetime="{}" title="{}">{}</time>',
+        # it moves every second: a screen reader must not be told each time
+        '<time data-moving="{}" aria-live="off" datetime="{}" title="{}">{}</time>',
         direction,
         machine,
         exact,
@@ -99,7 +109,9 @@ def age(at: datetime) -> SafeString:
     """How old ("12 min"), moving while the page is open."""
     machine, exact = _stamp(at)
     words = in_words((timezone.now() - at).total_seconds())
-    return format_html('<time data-age datetime="{}" title="{}">{}</time>', machine, exact, words)
+    return format_html(
+        '<time data-age aria-live="off" datetime="{}" title="{}">{}</time>', machine, exact, words
+    )
 
 
 @register.filter
