@@ -33,6 +33,15 @@ MAX_TOOLS = 5000
 MAX_EXACT = 2**53
 """Whole numbers below this are exact in every reader of JSON; an error code is one of them."""
 
+MAX_STATUS_MESSAGE_CHARS = 4_000
+"""The words beside a task's status; they are written down anew with every poll."""
+
+MAX_DISCOVERY_CHARS = 64 * 1024
+"""What a server says of itself, as compact ASCII JSON; its page shows all of it."""
+
+MAX_TOOL_CHARS = 256 * 1024
+"""The definition of one tool, as compact ASCII JSON."""
+
 MAX_WORD_CHARS = 64
 """Unknown words (a status, a resultType) are kept up to this length."""
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from mcpdesk.mcp.envelope import whole_number
 from mcpdesk.mcp.inputs import InputRequest, read_input_requests
-from mcpdesk.mcp.jsontext import plain
-from mcpdesk.mcp.limits import MAX_INPUT_REQUESTS, MAX_WORD_CHARS
+from mcpdesk.mcp.jsontext import canonical, plain
+from mcpdesk.mcp.limits import MAX_DISCOVERY_CHARS, MAX_INPUT_REQUESTS, MAX_WORD_CHARS
 from mcpdesk.mcp.notes import Note
 from mcpdesk.mcp.replies import ErrorReply, Reply, ReplyProblem, ResultReply, Unreadable
 from mcpdesk.mcp.tasks import Task, seed_from, task_from, usable_task_id
@@ -217,10 +217,12 @@ def read_discover(reply: Reply) -> DiscoverOutcome:
     versions = result.get("supportedVersions")
     if result.get("resultType", "complete") != "complete" or not isinstance(versions, list):
         return _not_complete()
+    if len(canonical(result)) > MAX_DISCOVERY_CHARS:
+        return NoAnswer(ReplyProblem.TOO_BIG, "What the server says of itself is over 64 KiB.")
     return Discovered(
         supported_versions=_versions(versions),
         server_info=_object(_object(result.get("_meta")).get(_SERVER_INFO)),
-        capabilities=_object(result.get("capabilities")),
+        capabilities=_capabilities(result.get("capabilities")),
         instructions=_text(result.get("instructions")),
         ttl_ms=_freshness(result),
         notes=reply.notes,
@@ -348,6 +350,14 @@ def _versions(values: Any) -> tuple[str, ...]:
     listed = values if isinstance(values, list) else []
     dates = (each for each in listed if isinstance(each, str) and _DATE.fullmatch(each))
     return tuple(islice(dates, MAX_INPUT_REQUESTS))
+
+
+def _capabilities(value: Any) -> dict[str, Any]:
+    """As declared, without extensions that are no object: those name none."""
+    declared = _object(value)
+    if isinstance(declared.get("extensions", {}), dict):
+        return declared
+    return {name: each for name, each in declared.items() if name != "extensions"}
 
 
 def _text(value: Any) -> str:

@@ -13,6 +13,7 @@ from mcpdesk.mcp.inputs import InputRequest, read_input_requests
 from mcpdesk.mcp.jsontext import canonical, plain, storable
 from mcpdesk.mcp.limits import (
     MAX_INPUT_REQUESTS,
+    MAX_STATUS_MESSAGE_CHARS,
     MAX_TASK_ID_CHARS,
     MAX_WORD_CHARS,
     POLL_CAP_MS,
@@ -166,7 +167,8 @@ def _asked(entries: dict[str, Any], notes: list[Note]) -> tuple[InputRequest, ..
 
 def _status_message(value: Any, notes: list[Note]) -> str | None:
     if isinstance(value, str):
-        return plain(value)
+        cut = value[:MAX_STATUS_MESSAGE_CHARS]
+        return plain(cut if cut == value else f"{cut} …")
     if value is not None:
         notes.append(Note.STATUS_MESSAGE_UNREADABLE)
     return None

@@ -7,8 +7,8 @@ import mcp_types
 from pydantic import TypeAdapter, ValidationError
 
 from mcpdesk.mcp.headers import HeaderPlan, InvalidToolHeader, header_plan
-from mcpdesk.mcp.jsontext import plain, storable
-from mcpdesk.mcp.limits import MAX_TOOL_NAME_CHARS, MAX_TOOLS
+from mcpdesk.mcp.jsontext import canonical, plain, storable
+from mcpdesk.mcp.limits import MAX_TOOL_CHARS, MAX_TOOL_NAME_CHARS, MAX_TOOLS
 from mcpdesk.mcp.notes import Note
 
 _content_block: TypeAdapter[mcp_types.ContentBlock] = TypeAdapter(mcp_types.ContentBlock)
@@ -79,6 +79,8 @@ def _read_tool(definition: Any) -> Tool | RejectedTool:
 
 def _checked(name: str, definition: dict[str, Any]) -> Tool | RejectedTool:
     """Raises ValidationError and InvalidToolHeader."""
+    if len(canonical(definition)) > MAX_TOOL_CHARS:
+        return RejectedTool(name, "The definition is bigger than 256 KiB.")
     schema = definition.get("inputSchema")
     if not isinstance(schema, dict) or schema.get("type") != "object":
         return RejectedTool(name, "The input schema is not that of an object.")

@@ -123,6 +123,17 @@ def change_server(
     return server
 
 
+@transaction.atomic
+def pause_server(server_id: int, *, paused: bool, actor: Actor, now: datetime) -> Server:
+    """Stop sending to the server, or go on; touches nothing that another admin may be changing."""
+    server = Server.objects.select_for_update().get(pk=server_id)
+    if server.paused != paused:
+        server.paused = paused
+        server.save(update_fields=["paused"])
+        _record(server, "server.changed", actor, now, fields="paused")
+    return server
+
+
 def _check(
     name: str,
     url: str,
@@ -243,14 +254,14 @@ def keep_newer_tools(server_id: int, tools: ToolList, now: datetime) -> None:
 
 
 def keep_tools(server: Server, tools: ToolList, now: datetime) -> None:
-    """Replace the list of tools as a whole."""
+    """Replace the list of tools as a whole; of two with one name the first usable one counts."""
     rows = {
         t.name: Tool(server=server, name=t.name, definition=t.raw)
         for t in tools.tools
         if _storable(t.name)
     }
     for rejected in tools.rejected:
-        if _storable(rejected.name):
+        if _storable(rejected.name) and rejected.name not in rows:
             rows[rejected.name] = Tool(
                 server=server, name=rejected.name, definition={}, problem=rejected.reason[:500]
             )

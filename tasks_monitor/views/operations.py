@@ -184,7 +184,8 @@ def result_file(request: MemberRequest, pk: UUID) -> HttpResponse:
     payload = selectors.payload_for(request.member, _find(request, pk))
     if payload is None or payload.result is None:
         raise Http404("no result that this member may see")
-    response = JsonResponse(payload.result, safe=False, json_dumps_params={"indent": 2})
+    # not indented: deep nesting would be sixty times as long as it came
+    response = JsonResponse(payload.result, safe=False)
     response["Content-Disposition"] = f'attachment; filename="result-{pk}.json"'
     return response
 

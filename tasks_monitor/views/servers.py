@@ -119,12 +119,8 @@ def server_edit(request: MemberRequest, pk: int) -> HttpResponse:
 def server_pause(request: MemberRequest, pk: int) -> HttpResponse:
     """Stop sending to the server, or go on."""
     found = _find(request, pk)
-    values = {name: getattr(found, name) for name in _KEPT}
-    values["paused"] = request.POST.get("paused") == "yes"
-    try:
-        engine.change_server(found.pk, credential=None, **values, **_who_and_when(request))
-    except Refused as refusal:
-        messages.error(request, refusal.sentence)
+    paused = request.POST.get("paused") == "yes"
+    engine.pause_server(found.pk, paused=paused, **_who_and_when(request))
     return redirect("server", found.pk)
 
 

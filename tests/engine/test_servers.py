@@ -8,6 +8,8 @@ from unittest import mock
 import pytest
 
 from mcpdesk.audit.models import Event
+from mcpdesk.mcp.tools import RejectedTool
+from mcpdesk.mcp.tools import Tool as ListedTool
 from tasks_monitor.engine import health, servers
 from tasks_monitor.engine.errors import Refused
 from tasks_monitor.engine.health import note_exchanges
@@ -16,6 +18,7 @@ from tasks_monitor.engine.servers import (
     bearer,
     change_server,
     keep_newer_tools,
+    pause_server,
 )
 from tasks_monitor.engine.servers import test_server as look_at_server
 from tasks_monitor.models import Answerers, AuthKind, Era, Server, Tool
@@ -282,3 +285,26 @@ def test_control_without_the_lock_one_of_them_is_lost(scripted: ScriptedDesk) ->
         server = _change_while_health_is_noted(scripted)
 
     assert (server.paused, server.unreachable_since) != (True, scripted.clock.now)
+
+
+def test_a_pause_takes_back_nothing_that_another_admin_changed(scripted: ScriptedDesk) -> None:
+    server = scripted.server
+    changed(scripted, server, max_in_flight=3)
+
+    pause_server(server.pk, paused=True, actor=scripted.actor, now=scripted.clock.now)
+    pause_server(server.pk, paused=True, actor=scripted.actor, now=scripted.clock.now)
+
+    server.refresh_from_db()
+    assert (server.paused, server.max_in_flight) == (True, 3)
+    kept = Event.objects.filter(server_id=server.pk, kind="server.changed").order_by("id")
+    assert [event.data["fields"] for event in kept] == ["max_in_flight", "paused"]
+
+
+def test_a_tool_listed_twice_stays_callable(scripted: ScriptedDesk) -> None:
+    raw = {"name": "deploy", "inputSchema": {"type": "object"}}
+    deploy = ListedTool("deploy", "", "", raw["inputSchema"], None, {}, (), raw)
+    again = RejectedTool("deploy", "Another tool has this name.")
+
+    keep_newer_tools(scripted.server.pk, ToolList((deploy,), (again,), 0), scripted.clock.now)
+
+    assert [(t.name, t.problem) for t in scripted.server.tools.all()] == [("deploy", "")]

@@ -118,6 +118,19 @@ def test_trouble_says_nothing_about_the_era(answer: Any, kind: type) -> None:
 # tools
 
 
+def test_a_server_that_says_too_much_of_itself_is_not_taken_in() -> None:
+    found = read_discover(reply(DISCOVERY | {"instructions": "x" * 70_000}))
+    assert found == NoAnswer("too_big", "What the server says of itself is over 64 KiB.")
+
+
+@pytest.mark.parametrize("extensions", ["x" * 1000, ["a"], 5, True, None])
+def test_extensions_that_are_no_object_name_none(extensions: Any) -> None:
+    capabilities = {"tools": {}, "extensions": extensions}
+    found = read_discover(reply(DISCOVERY | {"capabilities": capabilities}))
+    assert isinstance(found, Discovered)
+    assert (found.capabilities, found.offers_tasks) == ({"tools": {}}, False)
+
+
 def _tool(name: Any = "deploy", **members: Any) -> dict[str, Any]:
     return {"name": name, "inputSchema": {"type": "object"}} | members
 
@@ -166,6 +179,7 @@ def test_the_title_may_stand_in_the_annotations() -> None:
         _tool("bad", inputSchema={}),
         _tool("bad", description=5),
         _tool("bad", outputSchema="x"),
+        _tool("bad", description="x" * 300_000),
         _tool("bad", annotations=[]),
         _tool("bad", inputSchema={"type": "object", "x-mcp-header": "R"}),
     ],

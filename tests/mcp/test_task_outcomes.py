@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcpdesk.mcp.limits import MAX_STATUS_MESSAGE_CHARS
 from mcpdesk.mcp.notes import Note
 from mcpdesk.mcp.outcomes import (
     Acknowledged,
@@ -176,6 +177,13 @@ def test_a_time_that_cannot_be_read_is_noted(value: Any) -> None:
 @pytest.mark.parametrize("value", [5, ["a"], {}])
 def test_a_status_message_that_is_no_text_is_noted(value: Any) -> None:
     assert _read(statusMessage=value).notes == (Note.STATUS_MESSAGE_UNREADABLE,)
+
+
+def test_an_endless_status_message_is_cut() -> None:
+    message = _read(statusMessage="x" * 10**6).status_message
+    assert message == "x" * MAX_STATUS_MESSAGE_CHARS + " …"
+    exact = "x" * MAX_STATUS_MESSAGE_CHARS
+    assert _read(statusMessage=exact).status_message == exact
 
 
 def test_a_status_message_can_be_stored() -> None:

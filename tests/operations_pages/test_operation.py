@@ -230,6 +230,14 @@ def test_the_result_can_be_kept_as_it_came(client: Client, carried: Operation) -
     assert "attachment" in response["Content-Disposition"]
 
 
+def test_a_deep_result_is_no_longer_than_it_came(client: Client, carried: Operation) -> None:
+    deep: object = 1
+    for _ in range(60):
+        deep = [deep]
+    Payload.objects.filter(pk=carried.pk).update(result={"content": [], "structuredContent": deep})
+    assert len(client.get(f"/operations/{carried.pk}/result.json").content) < 300
+
+
 def test_an_error_of_the_server_is_shown_with_code_and_words(
     client: Client, server: Server
 ) -> None:
