@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -15,6 +15,9 @@ from mcpdesk.accounts.models import Membership, Team
 from mcpdesk.audit.log import Actor, record
 
 MAX_RULES = 200
+#: The one rule of a team that is set up with the desk, and of teams from before there was a gate:
+#: nobody is locked out, an upgrade changes nothing. Any other team begins without, and asks.
+STARTING_RULE: Final = {"name": "Starting is the permission", "effect": "allow"}
 _MATCH = ("server", "tool", "starter", "arguments", "claims")
 
 
