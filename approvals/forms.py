@@ -15,6 +15,7 @@ from approvals.models import Choice, Verdict
 from approvals.question import Question, Submitted
 from approvals.schema_form import Choice as Option
 from approvals.schema_form import Field, Kind
+from approvals.schema_form.values import characters
 from approvals.verdict import Word
 
 #: A choice with at most so many options is shown as buttons, a longer one as a list.
@@ -180,11 +181,11 @@ def _range(field: Field) -> str:
 
 def _lengths(field: Field) -> str:
     bounds = field.bounds
-    unit, least, most = "characters", bounds.min_length, bounds.max_length
+    least, most, counted = bounds.min_length, bounds.max_length, characters
     if field.kind is Kind.CHOICES:
-        unit, least, most = "to choose", bounds.min_items, bounds.max_items
+        least, most, counted = bounds.min_items, bounds.max_items, "{} to choose".format
     pairs = (("at least", least), ("at most", most))
-    return _sentence([f"{words} {count} {unit}" for words, count in pairs if count is not None])
+    return _sentence([f"{words} {counted(count)}" for words, count in pairs if count is not None])
 
 
 def _zone(field: Field) -> str:

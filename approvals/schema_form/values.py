@@ -30,6 +30,11 @@ def posted_texts(posted: object) -> list[str]:
     return []
 
 
+def characters(count: int) -> str:
+    """So many characters, in words."""
+    return "1 character" if count == 1 else f"{count} characters"
+
+
 def read_value(field: Field, texts: list[str], patterns: Patterns) -> Json | Absent:
     """The value to send, or ABSENT when the field is left out. Raises FieldRefused.
 
@@ -114,9 +119,9 @@ def _read_text(field: Field, text: str, patterns: Patterns) -> str:
         text = _FORMATS[field.kind](text)
     least, most = field.bounds.min_length, field.bounds.max_length
     if least is not None and len(text) < least:
-        raise FieldRefused(f"Enter at least {least} characters; there are {len(text)}.")
+        raise FieldRefused(f"Enter at least {characters(least)}; there are {len(text)}.")
     if most is not None and len(text) > most:
-        raise FieldRefused(f"Enter at most {most} characters; there are {len(text)}.")
+        raise FieldRefused(f"Enter at most {characters(most)}; there are {len(text)}.")
     if field.pattern is not None and not patterns.matches(field.pattern, text):
         raise FieldRefused("This does not have the form that the server asks for.")
     return text

@@ -64,6 +64,7 @@ def test_every_kind_of_field_has_its_control(
             {"type": "string", "minLength": 0, "maxLength": 5},
             "At least 0 characters, at most 5 characters.",
         ),
+        ({"type": "string", "minLength": 1}, "At least 1 character."),
         ({"type": "string", "format": "date-time"}, "In UTC."),
         ({"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 1}, "At least 1 to choose."),
         ({"type": "string"}, ""),

@@ -6,7 +6,18 @@ from playwright.sync_api import Page, expect
 from approvals.models import Approval
 from mcpdesk.accounts.models import Membership, Role
 from tasks_monitor.models import Operation
-from tests.browser.people import LIVE, Crew, accept, open_items, path, rows, say_yes, state, until
+from tests.browser.people import (
+    LIVE,
+    SOON_MS,
+    Crew,
+    accept,
+    open_items,
+    path,
+    rows,
+    say_yes,
+    state,
+    until,
+)
 from tests.browser.whole_desk import WholeDesk
 from tests.simulator.process import SimulatorProcess
 
@@ -26,7 +37,8 @@ def test_a_withdrawn_question_closes_in_every_open_page(team: Crew, server: int)
     (item,) = open_items(operation)
     page = team.approver.open(path(item))
     expect(page.locator("#item-form")).to_be_visible()
-    expect(page.locator(".item-banner")).to_contain_text("The server withdrew this")
+    withdrawn = "The server withdrew this"
+    expect(page.locator(".item-banner")).to_contain_text(withdrawn, timeout=SOON_MS)
     expect(page.locator("#item-form")).to_have_count(0)
     expect(page.locator("#inbox-badge")).to_have_text("")
 

@@ -51,6 +51,7 @@ def test_one_wins_and_the_other_is_told_who_and_keeps_every_word(
     expect(winning.locator(".desk-message").first).to_contain_text("You accepted")
     expect(losing.locator("#form-stop")).to_contain_text(f"Answered by {team.approver.name}")
     expect(losing.get_by_label("note")).to_have_value("the words of the other")
+    expect(losing.locator("#draft-note")).to_contain_text("Draft kept")
     losing.reload()
     expect(losing.locator("#typed-title + dl")).to_contain_text("the words of the other")
     _done_once(simulator_process, "race", item)
