@@ -4,13 +4,18 @@ from datetime import datetime
 
 from django.db import IntegrityError, transaction
 
-from mcpdesk.audit.log import Actor, record
+from mcpdesk.audit.log import Actor
 from mcpdesk.mcp.jsontext import storable
 from mcpdesk.mcp.limits import MAX_TASK_ID_CHARS
-from tasks_monitor.engine.doorbell import ring_on_commit
 from tasks_monitor.engine.errors import Refused
-from tasks_monitor.engine.start import Started, callable_server, check_texts, default_answerers
-from tasks_monitor.models import Operation, Payload, Server, hash_task_id
+from tasks_monitor.engine.start import (
+    Started,
+    callable_server,
+    check_texts,
+    default_answerers,
+    take_up,
+)
+from tasks_monitor.models import Operation, Server, hash_task_id
 from tasks_monitor.states import State
 
 
@@ -96,17 +101,5 @@ def _insert(
         task_hash=hash_task_id(task_id),
         task_created_at=now,
     )
-    Payload.objects.create(operation=operation)
-    record(
-        "operation.adopted",
-        team_id=server.team_id,
-        operation_id=operation.pk,
-        server_id=server.pk,
-        actor=actor,
-        now=now,
-        tool=tool_name[:200],
-        server=server.name,
-        task=operation.task_label,
-    )
-    ring_on_commit(operation.pk)
+    take_up(operation, "operation.adopted", None, actor, now, task=operation.task_label)
     return operation

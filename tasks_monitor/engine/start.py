@@ -170,16 +170,29 @@ def _insert(
         due_at=now,
         **columns,
     )
+    take_up(operation, "operation.started", arguments, actor, now)
+    return operation
+
+
+def take_up(
+    operation: Operation,
+    kind: str,
+    arguments: dict[str, Any] | None,
+    actor: Actor,
+    now: datetime,
+    task: str | None = None,
+) -> None:
+    """What goes with every new operation: its payload, its first event, a ring on commit."""
     Payload.objects.create(operation=operation, arguments=arguments)
     record(
-        "operation.started",
-        team_id=server.team_id,
+        kind,
+        team_id=operation.team_id,
         operation_id=operation.pk,
-        server_id=server.pk,
+        server_id=operation.server_id,
         actor=actor,
         now=now,
-        tool=tool_name[:200],
-        server=server.name,
+        tool=operation.tool_name[:200],
+        server=operation.server.name,
+        task=task,
     )
     ring_on_commit(operation.pk)
-    return operation
