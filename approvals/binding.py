@@ -75,6 +75,7 @@ def digest(approval: Approval) -> str:
         [server.pk, server.name, server.url, server.identity],
         [operation.tool_name, operation.payload.arguments],
         [request.method, request.params, request.problem] if request else None,
+        approval.policy,
     ]
     return hashlib.sha256(canonical(shown).encode("ascii")).hexdigest()
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db import transaction
 
 from approvals import binding, drafts, question, schema_form
-from approvals.models import Approval, ApprovalState, Choice, Vote
+from approvals.models import Approval, ApprovalState, Choice, Kind, Vote
 from approvals.outcomes import Decided, Missing, Outcome, Refused, of_closed
 from approvals.question import Question, Submitted
 from mcpdesk.accounts import access
@@ -70,6 +70,9 @@ def _decide(
     current = access.member_in(member.user, member.team_id)
     if approval is None or current is None:
         return Missing()
+    if approval.kind != Kind.ANSWER:
+        # gate and elicitation are two questions: answering one never answers the other
+        return Refused(f"{NOT_ALLOWED} Nothing was sent.")
     if not approval.is_open:
         return of_closed(approval, current.user_id)
     refusal = _why_not(approval, current, said, now)

@@ -6,9 +6,11 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Q
 
+from approvals.gate import denies_at_deadline
 from approvals.models import Approval, ApprovalState
 from mcpdesk.audit.log import CLOCK, DESK, Actor, record
-from tasks_monitor.models import InputRequestState
+from tasks_monitor.engine import gate
+from tasks_monitor.models import InputRequestState, Operation
 from tasks_monitor.states import State
 
 #: What becomes of an open item when its question closes. ANSWERED: not through this item.
@@ -50,19 +52,39 @@ def expire_overdue(now: datetime) -> int:
 
 def _expire(approval_id: UUID, now: datetime) -> bool:
     with transaction.atomic(durable=True):
-        approval = (
-            Approval.objects.select_for_update(of=("self",), skip_locked=True)
-            .select_related("operation")
-            .filter(pk=approval_id, state=ApprovalState.OPEN)
-            .first()
-        )
+        approval = _locked(approval_id)
         if approval is None:
             return False
-        close(approval, _ending(approval, now), now=now, actor=CLOCK)
+        if approval.operation.state == State.AWAITING_APPROVAL:
+            _end_unapproved(approval, now)
+        close(approval, ending(approval), now=now, actor=CLOCK)
         return True
 
 
-def _ending(approval: Approval, now: datetime) -> ApprovalState:
+def _locked(approval_id: UUID) -> Approval | None:
+    """An open item; None: not open any more, or somebody is at work on it right now.
+
+    The operation is locked first, as everywhere.
+    """
+    mine = Approval.objects.filter(pk=approval_id, state=ApprovalState.OPEN)
+    operations = Operation.objects.select_for_update(no_key=True, skip_locked=True)
+    if not operations.filter(pk__in=mine.values("operation_id")).exists():
+        return None
+    return (
+        mine.select_for_update(of=("self",), skip_locked=True).select_related("operation").first()
+    )
+
+
+def _end_unapproved(approval: Approval, now: datetime) -> None:
+    """The call is never made; the clock did that, and no person refused."""
+    if denies_at_deadline(approval):
+        reason = "Nobody approved it in time, and the rule denies it then"
+        gate.deny(approval.operation_id, actor=CLOCK, now=now, reason=reason)
+    else:
+        gate.expire(approval.operation_id, now=now)
+
+
+def ending(approval: Approval) -> ApprovalState:
     """Expired where a clock ended it; closed where its operation ended some other way."""
     operation = approval.operation
     if operation.finished_at is not None and operation.state != State.EXPIRED:

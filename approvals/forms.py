@@ -11,11 +11,12 @@ from django.http import QueryDict
 
 from approvals import schema_form
 from approvals.decide import Said
-from approvals.models import Choice
+from approvals.models import Choice, Verdict
 from approvals.question import Question, Submitted
 from approvals.schema_form import Choice as Option
 from approvals.schema_form import Field, Kind
 from approvals.schema_form.values import characters
+from approvals.verdict import Word
 
 #: A choice with at most so many options is shown as buttons, a longer one as a list.
 MAX_BUTTONS = 6
@@ -143,6 +144,19 @@ def said(post: QueryDict, asked: Question) -> Said | None:
         token=post.get("binding", ""),
         submitted=submitted(post, asked),
         gives_secrets=post.get("gives_secrets") == "on",
+    )
+
+
+def word(post: QueryDict) -> Word | None:
+    """What a person posted to a gate; None when it names no verdict."""
+    chosen = post.get("choice", "")
+    if chosen not in Verdict.values:
+        return None
+    return Word(
+        verdict=Verdict(chosen),
+        token=post.get("binding", ""),
+        reason=post.get("reason", ""),
+        read_all=post.get("read_all") == "on",
     )
 
 

@@ -13,8 +13,8 @@ from django.db import transaction
 from django.db.models import F
 
 from approvals import question
-from approvals.expire import CLOSES_AS, close
-from approvals.models import Approval, Audience, Kind
+from approvals.expire import CLOSES_AS, close, ending
+from approvals.models import Approval, ApprovalState, Audience, Kind
 from mcpdesk.accounts import access
 from mcpdesk.audit.announce import announce
 from mcpdesk.audit.log import DESK, record
@@ -36,6 +36,7 @@ def take_in(operation_id: UUID, *, now: datetime) -> int:
         for request in untaken:
             _take(request, now)
             _mark_taken(request)
+        _close_gate(operation, now)
         return len(untaken)
 
 
@@ -52,6 +53,15 @@ def sweep(now: datetime) -> int:
         except Exception:
             logger.exception("could not take in the questions of operation %s", operation_id)
     return len(operation_ids)
+
+
+def _close_gate(operation: Operation | None, now: datetime) -> None:
+    """An operation that ended in another way has nothing left to be approved."""
+    if operation is None or operation.finished_at is None:
+        return
+    gates = Approval.objects.select_for_update(of=("self",)).select_related("operation")
+    for approval in gates.filter(operation=operation, kind=Kind.GATE, state=ApprovalState.OPEN):
+        close(approval, ending(approval), now=now)
 
 
 def _locked(operation_id: UUID) -> Operation | None:

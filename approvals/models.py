@@ -1,7 +1,8 @@
-"""The inbox: approvals, the votes on them, and what people have typed so far."""
+"""The policies, and the inbox: approvals, the votes on them, what people have typed so far."""
 
 import uuid
 from datetime import datetime
+from typing import Any
 
 from django.conf import settings
 from django.db import models
@@ -56,6 +57,62 @@ class Choice(models.TextChoices):
     CANCEL = "cancel", "Cancelled"
 
 
+class Verdict(models.TextChoices):
+    """What a person can say to a gate, and what a gate comes to."""
+
+    APPROVE = "approve", "Approved"
+    DENY = "deny", "Denied"
+
+
+class Effect(models.TextChoices):
+    """What a rule of a policy gives (policy.Effect)."""
+
+    ALLOW = "allow", "Allow: it runs at once"
+    ASK = "ask", "Ask: people decide first"
+    DISABLED = "disabled", "Disabled: it is refused"
+
+
+class PolicyRule(models.Model):
+    """One rule of a team's policy. Rules are read in order, and the first that matches decides."""
+
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="policy_rules")
+    position = models.PositiveIntegerField()
+    name = models.CharField(max_length=80)
+    enabled = models.BooleanField(default=True)
+    effect = models.CharField(max_length=8, choices=Effect.choices)
+    # as policy.read_rule() takes them; conditions can hold values that are nobody's business
+    match = EncryptedJSONField()
+    ask = models.JSONField()
+    # goes up with each change: an edit of what somebody else changed meanwhile is refused
+    version = models.PositiveIntegerField(default=1)
+    changed_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["position"]
+        constraints = [
+            # policies.rules_of: an order without ties; moving swaps two within a transaction
+            models.UniqueConstraint(
+                fields=["team", "position"],
+                name="rule_has_its_place",
+                deferrable=models.Deferrable.DEFERRED,
+            ),
+            # the log and the approvals name a rule by its name
+            models.UniqueConstraint(fields=["team", "name"], name="rule_name_per_team"),
+            # a word that nobody knows must not come to be read as a permission
+            models.CheckConstraint(
+                condition=Q(effect__in=Effect.values), name="rule_effect_is_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def as_rule(self) -> dict[str, Any]:
+        """The whole rule, as policy.gate() takes it."""
+        match = self.match if isinstance(self.match, dict) else {"unreadable": True}
+        return {**match, "name": self.name, "effect": self.effect, "ask": self.ask}
+
+
 class Approval(models.Model):
     """One item in the inbox; a link to it works for ever."""
 
@@ -77,7 +134,14 @@ class Approval(models.Model):
     version = models.PositiveIntegerField(default=1)
     created_at = models.DateTimeField()
     deadline_at = models.DateTimeField(null=True)
-    decision = models.CharField(max_length=8, choices=Choice.choices, blank=True)
+    # gates only: the rule and its ask part as they were when the gate was made (policy.Snapshot);
+    # changing a rule never changes an approval that exists
+    policy = models.JSONField(null=True)
+    # access.put_to: whoever started it may not decide, whatever their role
+    four_eyes = models.BooleanField(default=False)
+    decision = models.CharField(
+        max_length=8, choices=[*Choice.choices, *Verdict.choices], blank=True
+    )
     decided_at = models.DateTimeField(null=True)
     decided_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
@@ -89,6 +153,15 @@ class Approval(models.Model):
             models.CheckConstraint(
                 condition=Q(kind=Kind.GATE) | Q(input_request__isnull=False),
                 name="approval_answers_a_question",
+            ),
+            # decide_gate reads who may decide from the snapshot, never from the rules of today
+            models.CheckConstraint(
+                condition=Q(kind=Kind.ANSWER) | Q(policy__isnull=False),
+                name="approval_gate_has_its_policy",
+            ),
+            # gate.request_start makes it with its operation: one call is asked for once
+            models.UniqueConstraint(
+                fields=["operation"], condition=Q(kind=Kind.GATE), name="one_gate_per_operation"
             ),
             # a decision is whole: what, when and who, or nothing
             models.CheckConstraint(
@@ -122,13 +195,15 @@ class Approval(models.Model):
 
 
 class Vote(models.Model):
-    """What one person said, once per version of the question."""
+    """What one person said, once per version of the question; on a gate until it is decided."""
 
     approval = models.ForeignKey(Approval, on_delete=models.CASCADE, related_name="votes")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     version = models.PositiveIntegerField()
-    choice = models.CharField(max_length=8, choices=Choice.choices)
+    choice = models.CharField(max_length=8, choices=[*Choice.choices, *Verdict.choices])
     at = models.DateTimeField()
+    # in the voter's words; null: none given
+    reason = EncryptedJSONField(null=True)
 
     class Meta:
         constraints = [

@@ -3,16 +3,27 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from approvals.models import Approval, ApprovalState, Choice
+from approvals.models import Approval, ApprovalState, Choice, Kind, Verdict
+from approvals.policy import Decision
 
 #: Past tense of what a person said, for sentences about others.
-SAID = {Choice.ACCEPT: "accepted", Choice.DECLINE: "declined", Choice.CANCEL: "cancelled"}
+SAID: dict[Choice | Verdict, str] = {
+    Choice.ACCEPT: "accepted",
+    Choice.DECLINE: "declined",
+    Choice.CANCEL: "cancelled",
+    Verdict.APPROVE: "approved",
+    Verdict.DENY: "denied",
+}
 
 _ENDED = {
     ApprovalState.WITHDRAWN: "The server withdrew this question before your answer.",
     ApprovalState.SUPERSEDED: "The server replaced this question by another one.",
     ApprovalState.EXPIRED: "This question expired before your answer.",
     ApprovalState.CLOSED: "The operation this question belonged to has ended.",
+}
+_GATE_ENDED = {
+    ApprovalState.EXPIRED: "The time to decide this had passed.",
+    ApprovalState.CLOSED: "The operation this belonged to has ended.",
 }
 
 
@@ -30,10 +41,19 @@ class Decided:
 
 
 @dataclass(frozen=True, slots=True)
+class Voted:
+    """The word counts; `came_to` is what all the words on this gate come to by now."""
+
+    approval: Approval
+    verdict: Verdict
+    came_to: Decision
+
+
+@dataclass(frozen=True, slots=True)
 class AlreadyAnswered:
     """This person answered before; nothing was sent a second time."""
 
-    choice: Choice
+    choice: Choice | Verdict
     at: datetime
 
     @property
@@ -46,11 +66,13 @@ class Lost:
     """Somebody else was first. What this person typed is kept, and was not sent."""
 
     who: str
-    choice: Choice
+    choice: Choice | Verdict
     at: datetime
 
     @property
     def sentence(self) -> str:
+        if isinstance(self.choice, Verdict):
+            return f"{self.who} {SAID[self.choice]} this before you. Your word does not count."
         return (
             f"{self.who} was first and {SAID[self.choice]} this. "
             "Your answer was not sent; what you typed is kept below."
@@ -62,9 +84,12 @@ class Ended:
     """The question ended without anybody's answer."""
 
     state: ApprovalState
+    of_gate: bool = False
 
     @property
     def sentence(self) -> str:
+        if self.of_gate:
+            return f"{_GATE_ENDED[self.state]} Nothing was decided, and nothing was sent."
         return f"{_ENDED[self.state]} Your answer was not sent; what you typed is kept below."
 
 
@@ -80,16 +105,22 @@ class Refused:
 
 
 Outcome = Decided | AlreadyAnswered | Lost | Ended | Refused | Missing
+VerdictOutcome = Voted | AlreadyAnswered | Lost | Ended | Refused | Missing
+
+
+def what_was_said(decision: str) -> Choice | Verdict:
+    """The word of a decision or vote: an answer's or a gate's. Raises ValueError."""
+    return Verdict(decision) if decision in Verdict.values else Choice(decision)
 
 
 def of_closed(approval: Approval, user_id: int) -> AlreadyAnswered | Lost | Ended:
     """What somebody is told whose answer came to an item that is no longer open."""
     if approval.state != ApprovalState.DECIDED:
-        return Ended(ApprovalState(approval.state))
+        return Ended(ApprovalState(approval.state), of_gate=approval.kind == Kind.GATE)
     decided_by, decided_at = approval.decided_by, approval.decided_at
     if decided_by is None or decided_at is None:
         raise ValueError(f"approval {approval.pk} is decided by nobody")
-    choice = Choice(approval.decision)
+    choice = what_was_said(approval.decision)
     if decided_by.pk == user_id:
         return AlreadyAnswered(choice, decided_at)
     return Lost(str(decided_by), choice, decided_at)

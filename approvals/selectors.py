@@ -13,7 +13,7 @@ from uuid import UUID
 from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from approvals.models import Approval, ApprovalState, Draft, Shape
+from approvals.models import Approval, ApprovalState, Draft, Shape, Vote
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member, Permission
 from mcpdesk.audit.models import Event
@@ -161,7 +161,11 @@ def servers(member: Member) -> QuerySet[Server]:
 def _mine(member: Member) -> QuerySet[Approval]:
     if not member.may(Permission.DECIDE):
         return Approval.objects.none()
-    return Approval.objects.filter(access.put_to(member), state=ApprovalState.OPEN)
+    said = Vote.objects.filter(
+        approval=OuterRef("pk"), version=OuterRef("version"), user=member.user_id
+    )
+    waiting = Approval.objects.filter(access.put_to(member), state=ApprovalState.OPEN)
+    return waiting.exclude(Exists(said))
 
 
 def _aside(member: Member, now: datetime) -> Exists:

@@ -12,13 +12,14 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import push_url, trigger_client_event
 
-from approvals import drafts, forms, item, outcomes, question, selectors
+from approvals import drafts, forms, gate_item, item, outcomes, question, selectors
 from approvals import snooze as snoozing
 from approvals.decide import decide as decide_item
 from approvals.item import Attempt
-from approvals.models import Approval, Choice, Shape
+from approvals.models import Approval, Choice, Kind, Shape
 from approvals.question import Question
 from approvals.selectors import Filters, Tab
+from approvals.verdict import MAX_REASON_CHARS, decide_gate
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member, Permission
 from mcpdesk.accounts.guard import MemberRequest, member_required, require
@@ -64,16 +65,21 @@ def inbox_item(request: MemberRequest, approval_id: UUID) -> HttpResponse:
 def inbox_item_live(request: MemberRequest, approval_id: UUID) -> HttpResponse:
     """The parts of an item's page that change by themselves; never its form."""
     member, approval = _door(request, approval_id)
-    shown = item.of(member, approval, timezone.now(), live_parts_only=True)
-    events = selectors.timeline(approval)
+    now, events = timezone.now(), selectors.timeline(approval)
+    if approval.kind == Kind.GATE:
+        context = {"item": gate_item.of(member, approval, now), "events": events}
+        return render(request, "approvals/gate_live.html", context)
+    shown = item.of(member, approval, now, live_parts_only=True)
     return render(request, "approvals/live.html", {"item": shown, "events": events})
 
 
 @require_POST
 @member_required()
 def decide(request: MemberRequest, approval_id: UUID) -> HttpResponse:
-    """Answer a question; a page that says why not whenever nothing was sent."""
+    """Answer a question or decide a gate; a page that says why not whenever nothing was done."""
     member, approval = _door(request, approval_id)
+    if approval.kind == Kind.GATE:
+        return _decide_gate(request, member, approval)
     asked = _asked(member, approval)
     said = forms.said(request.POST, asked)
     if said is None:
@@ -84,6 +90,34 @@ def decide(request: MemberRequest, approval_id: UUID) -> HttpResponse:
     if isinstance(outcome, outcomes.Decided):
         return _decided(request, member, outcome)
     return _not_done(request, approval_id, asked, outcome)
+
+
+def _decide_gate(request: MemberRequest, member: Member, approval: Approval) -> HttpResponse:
+    word = forms.word(request.POST)
+    if word is None:
+        return _gate_not_done(request, approval.pk, "Choose whether it may run.")
+    outcome = decide_gate(approval.pk, member=member, word=word, now=timezone.now())
+    if isinstance(outcome, outcomes.Missing):
+        raise Http404
+    if not isinstance(outcome, outcomes.Voted):
+        refused = isinstance(outcome, outcomes.Refused)
+        return _gate_not_done(request, approval.pk, outcome.sentence, 422 if refused else 409)
+    said, tool = outcomes.SAID[outcome.verdict], approval.operation.tool_name
+    messages.success(request, f"You {said} “{tool}”. {gate_item.came_to(outcome.came_to)}")
+    return _go_on(request, member, approval)
+
+
+def _gate_not_done(
+    request: MemberRequest, approval_id: UUID, sentence: str, status: int = 422
+) -> HttpResponse:
+    """The gate as it is now, with why nothing was decided and with the reason that was typed."""
+    member, approval = _door(request, approval_id)
+    attempt = gate_item.Attempt(sentence, request.POST.get("reason", "")[:MAX_REASON_CHARS])
+    shown = gate_item.of(member, approval, timezone.now(), attempt)
+    context = {"item": shown, "events": selectors.timeline(approval)}
+    if request.htmx.target == DETAIL:
+        return _detail(request, context)
+    return _page(request, context, status=status)
 
 
 @require_POST
@@ -155,7 +189,7 @@ def _asked(member: Member, approval: Approval) -> Question:
 
 
 def _keep(request: MemberRequest, member: Member, approval: Approval, asked: Question) -> bool:
-    if not access.may_decide(member, approval):
+    if approval.kind == Kind.GATE or not access.may_decide(member, approval):
         return False
     typed = forms.submitted(request.POST, asked)
     return drafts.save(approval, asked, user=member.user, submitted=typed, now=timezone.now())
@@ -208,7 +242,11 @@ def _not_done(
 
 
 def _context(member: Member, approval: Approval, attempt: Attempt | None = None) -> dict[str, Any]:
-    shown = item.of(member, approval, timezone.now(), attempt)
+    shown: item.Item | gate_item.GateItem
+    if approval.kind == Kind.GATE:
+        shown = gate_item.of(member, approval, timezone.now())
+    else:
+        shown = item.of(member, approval, timezone.now(), attempt)
     return {"item": shown, "events": selectors.timeline(approval)}
 
 

@@ -129,6 +129,11 @@ def questions(operation: Operation) -> list[InputRequest]:
     return list(related.prefetch_related("approval__people").order_by("-round", "-id"))
 
 
+def gate(operation: Operation) -> Any:
+    """The item that asks whether the call may be made (approvals.Approval); None: none was made."""
+    return operation.approvals.filter(kind="gate").select_related("decided_by").first()  # type: ignore[attr-defined]
+
+
 def timeline(operation: Operation) -> list[Event]:
     """The operation's events, newest first."""
     events = Event.objects.filter(operation_id=operation.pk, team_id=operation.team_id)

@@ -6,7 +6,8 @@ from uuid import UUID
 from django.db import transaction
 from django.dispatch import Signal
 
-#: Sent with `operation_id` when input requests were opened, closed or changed.
+#: Sent with `operation_id` when input requests were opened, closed or changed, and when an
+#: operation ended that waited at the gate.
 input_requests_changed = Signal()
 
 

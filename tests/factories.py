@@ -8,7 +8,7 @@ from typing import Any
 import factory
 from factory.django import DjangoModelFactory
 
-from approvals.models import Approval, Audience, Kind, Shape
+from approvals.models import Approval, Audience, Effect, Kind, PolicyRule, Shape
 from mcpdesk.accounts.models import Membership, Role, Team, User
 from tasks_monitor.models import (
     Answerers,
@@ -67,6 +67,21 @@ class ServerFactory(DjangoModelFactory):
     era = Era.MODERN
     protocol_version = "2026-07-28"
     created_at = NOW
+
+
+class PolicyRuleFactory(DjangoModelFactory):
+    """A rule that lets everything run, as before there was a gate."""
+
+    class Meta:
+        model = PolicyRule
+
+    team = factory.SubFactory(TeamFactory)
+    position = factory.LazyAttribute(lambda o: PolicyRule.objects.filter(team=o.team).count() + 1)
+    name = factory.Sequence(lambda n: f"rule {n}")
+    effect = Effect.ALLOW
+    match = factory.LazyFunction(dict)
+    ask = factory.LazyFunction(dict)
+    changed_at = NOW
 
 
 class OperationFactory(DjangoModelFactory):

@@ -82,6 +82,15 @@ class ApprovalLike(Protocol):
     team_id: int
 
 
+class DecidedLike(ApprovalLike, Protocol):
+    """What of an approval says who may decide it."""
+
+    audience: str
+    people: Any
+    four_eyes: bool
+    operation: Any
+
+
 def _memberships(user: User) -> QuerySet[Membership]:
     return Membership.objects.filter(user=user, user__is_active=True).select_related("team", "user")
 
@@ -115,7 +124,12 @@ def put_to(member: Member) -> Q:
     )
     if member.role in APPROVING_ROLES:
         to_me |= Q(audience="approvers")
-    return Q(team_id=member.team_id) & to_me
+    return Q(team_id=member.team_id) & to_me & ~started_by_same(member)
+
+
+def started_by_same(member: Member) -> Q:
+    """Four eyes: whoever started it cannot decide it, on any path and in any role."""
+    return Q(four_eyes=True, operation__started_by=member.user_id)
 
 
 def was_put_to(member: Member, approval: ApprovalLike) -> bool:
@@ -131,6 +145,22 @@ def may_decide(member: Member, approval: ApprovalLike) -> bool:
         and member.may(Permission.DECIDE)
         and was_put_to(member, approval)
     )
+
+
+def deciders(approval: DecidedLike) -> QuerySet[Membership]:
+    """Everybody for whom may_decide() is true right now, in one query."""
+    roles = [role for role, permissions in MATRIX.items() if Permission.DECIDE in permissions]
+    starter = approval.operation.started_by_id
+    found = Membership.objects.filter(
+        team_id=approval.team_id, user__is_active=True, role__in=roles
+    )
+    if approval.audience == "approvers":
+        found = found.filter(role__in=APPROVING_ROLES)
+    elif approval.audience == "requester":
+        found = found.filter(user_id=starter)
+    else:
+        found = found.filter(user__in=approval.people.all())
+    return found.exclude(user_id=starter) if approval.four_eyes and starter else found
 
 
 def may_see_payload(member: Member, operation: OperationLike) -> bool:

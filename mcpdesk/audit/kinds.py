@@ -23,6 +23,7 @@ def _kind(sentence: str, *fields: str) -> Kind:
 KINDS: dict[str, Kind] = {
     # operations
     "operation.started": _kind("{actor} started {tool} on {server}", "tool", "server"),
+    "operation.requested": _kind("{actor} asked to run {tool} on {server}", "tool", "server"),
     "operation.adopted": _kind(
         "{actor} put task {task} of {tool} on {server} under the desk's care",
         "tool",
@@ -77,6 +78,23 @@ KINDS: dict[str, Kind] = {
     "approval.decided": _kind("Decided: {choice}", "choice"),
     "approval.closed": _kind("The item closed: {reason}", "reason"),
     "approval.snoozed": _kind("{actor} put it aside for now"),
+    # the gate before the call, and the policy it follows
+    "gate.evaluated": _kind("The policy says {effect} ({rule})", "effect", "rule", "number"),
+    "gate.refused": _kind(
+        "{actor} was refused {tool} on {server} by rule {rule}", "tool", "server", "rule", "number"
+    ),
+    "gate.rule_failed": _kind(
+        "Rule {rule} could not be applied, so people are asked: {reason}", "rule", "reason"
+    ),
+    "gate.progress": _kind("{count} of {needed} have approved", "count", "needed"),
+    "policy.added": _kind("{actor} added rule {rule} ({effect})", "rule", "effect", "number"),
+    "policy.changed": _kind("{actor} changed rule {rule}: {fields}", "rule", "fields"),
+    "policy.moved": _kind(
+        "{actor} moved rule {rule} from place {before} to {after}", "rule", "before", "after"
+    ),
+    "policy.enabled": _kind("{actor} switched rule {rule} on", "rule"),
+    "policy.disabled": _kind("{actor} switched rule {rule} off", "rule"),
+    "policy.removed": _kind("{actor} removed rule {rule} ({effect})", "rule", "effect"),
     # servers
     "server.added": _kind("{actor} added server {server}", "server"),
     "server.changed": _kind("{actor} changed {server}: {fields}", "server", "fields"),

@@ -4,7 +4,13 @@ import getpass
 import os
 import sys
 
+from django.db import transaction
+from django.utils import timezone
+
+from approvals.policies import STARTING_RULE, Who, add_rule
+from mcpdesk.accounts.access import memberships_of
 from mcpdesk.accounts.errors import Refused
+from mcpdesk.accounts.models import User
 from mcpdesk.accounts.setup import create_first_admin, needs_first_admin
 from mcpdesk.embedded.console import say
 from mcpdesk.embedded.errors import StartError
@@ -24,12 +30,22 @@ def ensure_first_admin() -> None:
         return
     email, password = _from_environment() or _from_terminal()
     try:
-        user = create_first_admin(
-            email, password, os.environ.get(NAME, ""), os.environ.get(TEAM, "")
-        )
+        user = _create(email, password)
     except Refused as refusal:
         raise StartError(f"The first admin was not created: {refusal}") from refusal
     say(f"Created the first admin: {user.email}")
+    say(
+        f"The team starts with one policy rule, “{STARTING_RULE['name']}”: every call runs at once."
+    )
+
+
+@transaction.atomic
+def _create(email: str, password: str) -> User:
+    """The admin, the team, and the rule that lets the team of one person start anything."""
+    user = create_first_admin(email, password, os.environ.get(NAME, ""), os.environ.get(TEAM, ""))
+    (member,) = memberships_of(user)
+    add_rule(STARTING_RULE, who=Who(member, timezone.now()))
+    return user
 
 
 def _from_environment() -> tuple[str, str] | None:

@@ -27,6 +27,7 @@ _PLACES = (
     ("Inbox", "/inbox/"),
     ("Operations", "/operations/"),
     ("Servers", "/servers/"),
+    ("Policies", "/policies/"),
     ("Team", "/team/"),
 )
 

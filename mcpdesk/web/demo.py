@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from approvals.gate import request_start
+from approvals.policies import Who, add_rule
 from mcpdesk.accounts.access import Member, member_in
 from mcpdesk.accounts.models import Membership, Role, Team, User
 from mcpdesk.audit.log import Actor
-from mcpdesk.audit.models import Channel
+from mcpdesk.audit.models import Channel, Event
 from tasks_monitor.engine.servers import add_server, test_server
-from tasks_monitor.engine.start import start
 from tasks_monitor.models import Answerers, AuthKind, Server
 
 SERVER_NAME = "workshop"
@@ -73,6 +74,29 @@ _RUNS = (
     _Run("book_maintenance", "New disks", {"team": "Data"}, questions_to=Answerers.REQUESTER),
 )
 
+#: The policy of the demo: what reads or is everyday runs at once, what cannot be undone is asked.
+_RULES: tuple[dict[str, Any], ...] = (
+    {"name": "Nothing is dropped", "effect": "disabled", "tool": "drop_*"},
+    {
+        "name": "Production deployments",
+        "effect": "ask",
+        "tool": "deploy_*",
+        "arguments": [{"path": "environment", "op": "equals", "value": "production"}],
+    },
+    {
+        "name": "Deleting data takes two",
+        "effect": "ask",
+        "tool": "purge_*",
+        "ask": {"quorum": 2, "deadline_s": 24 * 3600, "at_deadline": "deny"},
+    },
+    {"name": "Refunds", "effect": "ask", "tool": "issue_refund"},
+    {"name": "What claims to only read", "effect": "allow", "claims": {"readOnlyHint": True}},
+    *(
+        {"name": f"Everyday work: {tool}", "effect": "allow", "tool": tool}
+        for tool in ("run_report", "*_certificates", "archive_*", "connect_*", "book_*")
+    ),
+)
+
 
 def seed(endpoint: str) -> None:
     """Make what is missing of the demo. `endpoint`: the simulator's URL; it should answer."""
@@ -82,8 +106,17 @@ def seed(endpoint: str) -> None:
         _person(team, role, role, name)
     _person(_team(*_OTHER_TEAM), Role.OPERATOR, *_FOREIGNER)
     server = _server(team, endpoint, _actor(team, Role.ADMIN), now)
+    _policy(team, now)
     for number, run in enumerate(_RUNS, start=1):
         _start(server, f"demo:{number}", run, _actor(team, Role.OPERATOR), now)
+
+
+def _policy(team: Team, now: datetime) -> None:
+    """The rules, once: what an admin of the demo has changed or removed stays so."""
+    if Event.objects.filter(team=team, kind="policy.added").exists():
+        return
+    for rule in _RULES:
+        add_rule(rule, who=Who(_member(team, Role.ADMIN), now))
 
 
 def _team(slug: str, name: str) -> Team:
@@ -99,10 +132,14 @@ def _person(team: Team, role: Role, address: str, name: str) -> None:
 
 
 def _actor(team: Team, role: Role) -> Actor:
-    member: Member | None = member_in(User.objects.get(email=_email(role)), team.pk)
+    return Actor.person(_member(team, role), Channel.COMMAND)
+
+
+def _member(team: Team, role: Role) -> Member:
+    member = member_in(User.objects.get(email=_email(role)), team.pk)
     if member is None:
         raise RuntimeError(f"the demo's {role} was removed from {team}: start with new data")
-    return Actor.person(member, Channel.COMMAND)
+    return member
 
 
 def _server(team: Team, endpoint: str, actor: Actor, now: datetime) -> Server:
@@ -126,7 +163,7 @@ def _server(team: Team, endpoint: str, actor: Actor, now: datetime) -> Server:
 
 
 def _start(server: Server, key: str, run: _Run, actor: Actor, now: datetime) -> None:
-    start(
+    request_start(
         team_id=server.team_id,
         server_id=server.pk,
         tool_name=run.tool,

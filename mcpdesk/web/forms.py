@@ -49,7 +49,7 @@ class StartForm(forms.Form):
     key = forms.UUIDField(widget=forms.HiddenInput)
 
     def values(self) -> dict[str, Any]:
-        """The cleaned values, for `engine.start.start`."""
+        """The cleaned values, for `approvals.gate.request_start`."""
         values = dict(self.cleaned_data)
         key = values.pop("key")
         return {**values, "idempotency_key": f"form:{key}"}

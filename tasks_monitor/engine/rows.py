@@ -80,6 +80,8 @@ def move(
     if after in TERMINAL:
         close_questions(operation, after, now)
         drop_answers(operation, "The operation ended before the answer was sent.")
+        if before == State.AWAITING_APPROVAL:
+            tell_input_requests_changed(operation.pk)  # its gate is to be closed
 
 
 def may_repeat(operation: Operation) -> bool:

@@ -40,11 +40,13 @@ def start(
     idempotency_key: str | None = None,
     questions_to: str | None = None,
     repeatable: bool = False,
+    awaiting_approval: bool = False,
 ) -> Started:
     """Make an operation that a worker will send.
 
     The same `idempotency_key` in the same team returns the operation it made before. `repeatable`:
-    the call may be sent again by itself when its outcome is unknown. Raises Refused.
+    the call may be sent again by itself when its outcome is unknown. `awaiting_approval`: nothing
+    is sent, and nothing is due, until engine.gate.release(). Raises Refused.
     """
     server = callable_server(team_id, server_id)
     check_tool(server, tool_name)
@@ -64,6 +66,8 @@ def start(
                     idempotency_key=idempotency_key,
                     questions_to=questions_to or default_answerers(server, actor),
                     repeatable=repeatable,
+                    state=State.AWAITING_APPROVAL if awaiting_approval else State.READY,
+                    due_at=None if awaiting_approval else now,
                 )
             return Started(operation, created=True)
         except IntegrityError:
@@ -72,6 +76,25 @@ def start(
             if earlier is None:
                 raise
     return Started(_same(earlier, server, tool_name, arguments), created=False)
+
+
+def repeated(
+    *,
+    team_id: int,
+    server_id: int,
+    tool_name: str,
+    arguments: dict[str, Any],
+    idempotency_key: str | None,
+) -> Operation | None:
+    """The operation this very request made before, if it did.
+
+    Raises Refused where the key was used for a different request.
+    """
+    check_texts("", idempotency_key)
+    check_arguments(arguments)
+    earlier = _earlier(team_id, idempotency_key)
+    server = Server(pk=server_id)
+    return _same(earlier, server, tool_name, arguments) if earlier else None
 
 
 def callable_server(team_id: int, server_id: int) -> Server:
@@ -163,14 +186,14 @@ def _insert(
         team_id=server.team_id,
         server=server,
         tool_name=tool_name,
-        state=State.READY,
         started_by=actor.user,
         created_at=now,
         updated_at=now,
-        due_at=now,
         **columns,
     )
-    take_up(operation, "operation.started", arguments, actor, now)
+    waits = operation.state == State.AWAITING_APPROVAL
+    kind = "operation.requested" if waits else "operation.started"
+    take_up(operation, kind, arguments, actor, now)
     return operation
 
 
@@ -195,4 +218,5 @@ def take_up(
         server=operation.server.name,
         task=task,
     )
-    ring_on_commit(operation.pk)
+    if operation.state != State.AWAITING_APPROVAL:
+        ring_on_commit(operation.pk)

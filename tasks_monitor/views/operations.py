@@ -136,6 +136,7 @@ def _state(request: MemberRequest, found: Operation) -> dict[str, Any]:
         "ended": State(found.state) in TERMINAL,
         "status_message": selectors.status_message_for(request.member, found),
         "questions": questions,
+        "gate": selectors.gate(found),
     }
 
 

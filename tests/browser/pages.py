@@ -1,10 +1,11 @@
 """Every page there is, each as somebody would meet it, for pictures and for axe."""
 
+import json
 from dataclasses import dataclass
 
 from playwright.sync_api import Page, expect
 
-from approvals.models import Approval, ApprovalState
+from approvals.models import Approval, ApprovalState, PolicyRule
 from tasks_monitor.models import Operation
 from tasks_monitor.states import State
 from tests.browser.people import Crew, Person, open_items, path, until
@@ -47,6 +48,7 @@ def shots(team: Crew, server: int, empty: Crew) -> list[Shot]:
         *_operation_pages(team, started),
         *_start_pages(team, server),
         *_server_pages(team, server),
+        *_policy_pages(team),
         *_account_pages(team),
     ]
 
@@ -80,7 +82,10 @@ def _items(team: Crew, server: int) -> dict[str, Approval]:
         "not-a-form": ("ask_form", '{"question": "nested"}'),
         "not-offered": ("ask_form", '{"question": "sampling"}'),
         "answered": ("ask_once", "{}"),
+        "gate": ("purge_partition", '{"partition": "events_2024_q1"}'),
+        "gate-folded": ("purge_partition", json.dumps({"partition": "x" * 700})),
     }
+    team.ask_first("purge_*", quorum="2", deadline_min="1440", at_deadline="deny")
     reason = "Release 43 to production"
     operations = {name: _run(team, server, *what, reason) for name, what in asked.items()}
     items = {name: open_items(operation)[0] for name, operation in operations.items()}
@@ -100,8 +105,9 @@ def _inbox(team: Crew, items: dict[str, Approval], empty: Crew) -> list[Shot]:
         "inbox-empty": ("inbox", empty.approver, "/inbox/"),
     }
     shown = [Shot(f"item-{n}", "inbox_item", approver, path(item)) for n, item in items.items()]
+    started = Shot("gate-seen-by-operator", "inbox_item", team.operator, path(items["gate"]))
     seen = Shot("item-seen-by-auditor", "inbox_item", team.auditor, path(items["form"]))
-    return [*(Shot(name, *where) for name, where in lists.items()), *shown, seen]
+    return [*(Shot(name, *where) for name, where in lists.items()), *shown, started, seen]
 
 
 def _operation_pages(team: Crew, started: dict[str, str]) -> list[Shot]:
@@ -136,6 +142,17 @@ def _server_pages(team: Crew, server: int) -> list[Shot]:
         "profile": ("profile", "/profile/"),
     }
     return [Shot(name, route, team.admin, where) for name, (route, where) in places.items()]
+
+
+def _policy_pages(team: Crew) -> list[Shot]:
+    rule = PolicyRule.objects.get(team_id=team.team.pk, position=1).pk
+    return [
+        Shot("policies", "policies", team.admin, "/policies/"),
+        Shot("policies-read", "policies", team.approver, "/policies/"),
+        Shot("policy-new", "policy_new", team.admin, "/policies/new/"),
+        Shot("policy", "policy", team.admin, f"/policies/{rule}/"),
+        Shot("policy-delete", "policy_delete", team.admin, f"/policies/{rule}/delete/"),
+    ]
 
 
 def _account_pages(team: Crew) -> list[Shot]:

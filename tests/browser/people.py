@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 from django.test import Client
 from playwright.sync_api import APIResponse, Browser, BrowserContext, Locator, Page, expect
 
-from approvals.models import Approval, ApprovalState
+from approvals.models import Approval, ApprovalState, PolicyRule
 from mcpdesk.accounts.models import Membership, Role, Team, User
 from mcpdesk.accounts.sessions import TEAM_KEY
-from tests.factories import MembershipFactory, TeamFactory
+from tests.factories import MembershipFactory, PolicyRuleFactory, TeamFactory
 
 PASSWORD = "correct horse battery"  # as tests.factories gives everybody
 CSRF = "k" * 32
@@ -140,6 +140,19 @@ class Crew:
         assert added.status == 302, added.text()
         return int(added.headers["location"].strip("/").rsplit("/", 1)[1])
 
+    def ask_first(self, tool: str, **ask: str) -> int:
+        """The admin puts a rule in front of all others that asks before this tool runs. Its id."""
+        rule = {"name": f"Ask before {tool}", "server": "*", "tool": tool, "starter": "anyone"}
+        asks = {"effect": "ask", "audience": "approvers", "quorum": "1", "at_deadline": "expire"}
+        given = {**rule, **asks, "four_eyes": "on", "version": "0", **ask}
+        saved = self.admin.post("/policies/new/", **given)
+        assert saved.status == 302, saved.text()
+        rules = PolicyRule.objects.filter(team_id=self.team.pk).order_by("position")
+        made = rules.get(name=rule["name"]).pk
+        for _ in range(rules.count() - 1):
+            assert self.admin.post(f"/policies/{made}/move/", to="up").status == 302
+        return made
+
     def start(self, server: int, tool: str, arguments: str = "{}", **form: str) -> str:
         """The operator starts a tool with these arguments (JSON). The operation's id."""
         started = self.operator.post(
@@ -153,8 +166,9 @@ class Crew:
 
 
 def crew(name: str, employ: Callable[[Membership], Person]) -> Crew:
-    """A new team with somebody for each role."""
+    """A new team with somebody for each role, whose policy lets everything run."""
     team = TeamFactory(name=name)
+    PolicyRuleFactory(team=team, name="Everything runs")
 
     def hire(role: Role, name: str = "Second Approver") -> Person:
         return employ(MembershipFactory(team=team, role=role, user__name=name))

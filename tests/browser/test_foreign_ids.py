@@ -7,6 +7,7 @@ import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 from playwright.sync_api import APIResponse
 
+from approvals.models import PolicyRule
 from mcpdesk.accounts.models import Membership
 from mcpdesk.audit.models import Event
 from tasks_monitor.models import Operation, Server
@@ -43,6 +44,7 @@ def ids(team: Crew, server: int) -> dict[str, str]:
         "operations": operation,
         "servers": str(server),
         "team": str(member.pk),
+        "policies": str(PolicyRule.objects.get(team=team.team).pk),
     }
 
 

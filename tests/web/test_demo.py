@@ -4,6 +4,7 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
+from approvals.models import Approval, PolicyRule
 from mcpdesk.accounts.models import Membership, User
 from mcpdesk.audit.models import Event
 from mcpdesk.web import demo
@@ -40,7 +41,26 @@ def test_seeding_again_keeps_the_data_and_starts_nothing_again(
     demo.seed(simulator.url)
     assert (Membership.objects.count(), Operation.objects.count()) == before
     assert User.objects.filter(name="Renamed").exists()
-    assert Event.objects.filter(kind="operation.started").count() == before[1]
+    made = ("operation.started", "operation.requested")
+    assert Event.objects.filter(kind__in=made).count() == before[1]
+    assert Event.objects.filter(kind="policy.added").count() == PolicyRule.objects.count()
+
+
+def test_what_an_admin_did_to_the_demos_rules_stays(simulator: SimulatorProcess) -> None:
+    demo.seed(simulator.url)
+    PolicyRule.objects.all().delete()
+    demo.seed(simulator.url)
+    assert not PolicyRule.objects.exists()
+
+
+def test_what_cannot_be_undone_waits_at_the_gate_and_the_rest_runs(
+    simulator: SimulatorProcess,
+) -> None:
+    demo.seed(simulator.url)
+    waits = Operation.objects.filter(state="awaiting_approval").values_list("tool_name", flat=True)
+    assert set(waits) == {"deploy_project", "purge_partition", "issue_refund"}
+    assert Approval.objects.filter(kind="gate", state="open").count() == 3
+    assert Operation.objects.filter(state="ready").count() == Operation.objects.count() - 3
 
 
 def test_the_outsider_sees_nothing_of_it(simulator: SimulatorProcess) -> None:

@@ -14,7 +14,7 @@ from mcpdesk.accounts.models import Membership, Role
 from mcpdesk.audit.log import DESK, record
 from tasks_monitor.models import Operation, Server, Tool
 from tasks_monitor.states import State
-from tests.factories import MembershipFactory, OperationFactory, ServerFactory
+from tests.factories import MembershipFactory, OperationFactory, PolicyRuleFactory, ServerFactory
 from tests.web.test_consumer import sign_in
 
 pytestmark = pytest.mark.browser
@@ -206,6 +206,7 @@ def test_without_javascript_a_tool_is_started_and_its_page_read(
     schema = {"type": "object", "properties": {"n": {"type": "integer", "title": "Number"}}}
     definition = {"name": "count", "inputSchema": schema}
     Tool.objects.create(server=server, name="count", definition=definition)
+    PolicyRuleFactory(team=operator.team)
     page = open_as(operator, "/operations/new/", java_script_enabled=False)
     page.get_by_role("link", name="build-server").click()
     page.get_by_label("Search tools").fill("cou")

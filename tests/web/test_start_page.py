@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from approvals.models import Approval, PolicyRule
 from mcpdesk.accounts.models import Membership, Role
 from tasks_monitor.models import Operation, Server, Tool
-from tests.factories import MembershipFactory, ServerFactory
+from tasks_monitor.states import State
+from tests.factories import MembershipFactory, PolicyRuleFactory, ServerFactory
 from tests.web.browsing import browser, htmx, signed_in
 
 pytestmark = pytest.mark.django_db
@@ -30,7 +32,10 @@ NESTED = {
 
 @pytest.fixture
 def operator() -> Membership:
-    return MembershipFactory(role=Role.OPERATOR)
+    """Somebody of a team whose policy lets everything run."""
+    membership = MembershipFactory(role=Role.OPERATOR)
+    PolicyRuleFactory(team=membership.team)
+    return membership
 
 
 @pytest.fixture
@@ -238,3 +243,44 @@ def test_only_operators_and_admins_start(
     may = role in {Role.OPERATOR, Role.ADMIN}
     assert (response.status_code == 302) is may
     assert Operation.objects.exists() is may
+
+
+# --- what the policy says
+
+
+def test_what_would_happen_is_told_and_nothing_is_started(
+    client: Client, server: Server, operator: Membership
+) -> None:
+    url = add_tool(server)
+    page = client.post(url, filled(client, url, check="1"))
+    assert "This call would run at once, because rule 1" in page.content.decode()
+    PolicyRule.objects.filter(team=operator.team).delete()
+    page = client.post(url, filled(client, url, check="1"))
+    assert "ask one of the team&#x27;s approvers" in page.content.decode()
+    assert 'value="release 43"' in page.content.decode()
+    assert not Operation.objects.exists()
+
+
+def test_what_the_policy_asks_about_is_made_and_not_sent(
+    client: Client, server: Server, operator: Membership
+) -> None:
+    PolicyRule.objects.filter(team=operator.team).update(effect="ask")
+    url = add_tool(server)
+    page = client.post(url, filled(client, url), follow=True).content.decode()
+    assert Operation.objects.get().state == State.AWAITING_APPROVAL
+    assert "Nothing was sent yet." in page
+    assert "Waiting for approval by the team&#x27;s approvers" in page
+    assert f"/inbox/{Approval.objects.get().pk}/" in page
+
+
+def test_what_the_policy_disables_is_refused_and_nothing_that_was_typed_is_lost(
+    client: Client, server: Server, operator: Membership
+) -> None:
+    PolicyRule.objects.filter(team=operator.team).update(effect="disabled", name="Frozen")
+    url = add_tool(server)
+    response = client.post(url, filled(client, url))
+    assert response.status_code == 422
+    page = response.content.decode()
+    assert "is disabled: rule 1 (Frozen)" in page
+    assert 'value="release 43"' in page
+    assert not Operation.objects.exists()

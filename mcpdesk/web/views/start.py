@@ -9,6 +9,8 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
+from approvals.gate import Disabled, Requested, evaluate, request_start
+from approvals.policy import Gate, explain
 from mcpdesk.accounts.access import Permission
 from mcpdesk.accounts.guard import MemberRequest, member_required
 from mcpdesk.audit.log import Actor
@@ -16,7 +18,6 @@ from mcpdesk.web.forms import StartForm
 from mcpdesk.web.starting import ArgumentsForm, empty_form, posted_form
 from tasks_monitor import selectors, wording
 from tasks_monitor.engine.errors import Refused
-from tasks_monitor.engine.start import start as start_operation
 from tasks_monitor.models import Server
 from tasks_monitor.selectors import ToolView
 
@@ -95,6 +96,7 @@ def _form_page(
     form: StartForm,
     arguments: ArgumentsForm,
     status: int = 200,
+    would: Gate | None = None,
 ) -> HttpResponse:
     context = {
         "server": chosen.server,
@@ -102,6 +104,7 @@ def _form_page(
         "tool": chosen.tool,
         "form": form,
         "arguments": arguments,
+        "would": explain(would) if would else "",
     }
     return render(request, "web/start_form.html", context, status=status)
 
@@ -113,7 +116,13 @@ def _started(request: MemberRequest, chosen: _Chosen) -> HttpResponse:
     if not form.is_valid() or arguments.arguments is None:
         return _form_page(request, chosen, form, arguments, status=422)
     try:
-        started = start_operation(
+        if "check" in request.POST:
+            # asks the policy, and starts nothing
+            found = evaluate(
+                chosen.server, chosen.tool.name, arguments.arguments, request.member.user
+            )
+            return _form_page(request, chosen, form, arguments, would=found)
+        outcome = request_start(
             team_id=request.member.team_id,
             server_id=chosen.server.pk,
             tool_name=chosen.tool.name,
@@ -125,8 +134,17 @@ def _started(request: MemberRequest, chosen: _Chosen) -> HttpResponse:
     except Refused as refusal:
         form.add_error(None, refusal.sentence)
         return _form_page(request, chosen, form, arguments, status=422)
-    if started.created:
-        messages.success(request, "Accepted. It is sent as soon as a worker is free.")
-    else:
+    if isinstance(outcome, Disabled):
+        form.add_error(None, outcome.sentence)
+        return _form_page(request, chosen, form, arguments, status=422)
+    _tell(request, outcome)
+    return redirect("operation", outcome.operation.pk)
+
+
+def _tell(request: MemberRequest, made: Requested) -> None:
+    if not made.created:
         messages.info(request, "This form was sent before: here is what it started.")
-    return redirect("operation", started.operation.pk)
+    elif made.approval is not None and made.gate is not None:
+        messages.info(request, f"Nothing was sent yet. The policy says: {explain(made.gate)}")
+    else:
+        messages.success(request, "Accepted. It is sent as soon as a worker is free.")

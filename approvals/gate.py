@@ -1,0 +1,218 @@
+"""The one way to start a tool: the policy first, then the operation, in one transaction."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, TypeAlias
+
+from django.db import transaction
+
+from approvals import policies, policy
+from approvals.models import Approval, Audience, Kind, Shape
+from mcpdesk.accounts import access
+from mcpdesk.accounts.models import User
+from mcpdesk.audit.log import DESK, Actor, record
+from tasks_monitor.engine.start import (
+    callable_server,
+    check_arguments,
+    check_tool,
+    repeated,
+    start,
+)
+from tasks_monitor.models import Operation, Server
+
+
+@dataclass(frozen=True, slots=True)
+class Requested:
+    """There is an operation. `approval`: the gate it waits at, None where it may run.
+
+    `created` False: the same request made it before; then `gate` is None, nothing was asked anew.
+    """
+
+    operation: Operation
+    created: bool
+    gate: policy.Gate | None = None
+    approval: Approval | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Disabled:
+    """The policy refuses this call: nothing was made but the event that says so."""
+
+    sentence: str
+
+
+Outcome: TypeAlias = Requested | Disabled
+
+
+@transaction.atomic
+def request_start(
+    *,
+    team_id: int,
+    server_id: int,
+    tool_name: str,
+    arguments: dict[str, Any],
+    actor: Actor,
+    now: datetime,
+    reason: str = "",
+    idempotency_key: str | None = None,
+    questions_to: str | None = None,
+    repeatable: bool = False,
+) -> Outcome:
+    """Ask the team's policy, and make the operation in the state that it gives.
+
+    Everything is as engine.start takes it. The same `idempotency_key` returns the operation it made
+    before, whatever the policy says today. Raises engine.errors.Refused for what cannot be started
+    at all.
+    """
+    call: dict[str, Any] = {
+        "team_id": team_id,
+        "server_id": server_id,
+        "tool_name": tool_name,
+        "arguments": arguments,
+        "idempotency_key": idempotency_key,
+    }
+    earlier = repeated(**call)
+    if earlier is not None:
+        return Requested(earlier, created=False)
+    server = callable_server(team_id, server_id)
+    check_tool(server, tool_name)
+    found = evaluate(server, tool_name, arguments, actor.user)
+    if found.effect is policy.Effect.DISABLED:
+        return _refuse(server, tool_name, found, actor, now)
+    asks = found.effect is not policy.Effect.ALLOW
+    how: dict[str, Any] = {"reason": reason, "questions_to": questions_to, "repeatable": repeatable}
+    started = start(**call, **how, actor=actor, now=now, awaiting_approval=asks)
+    if not started.created:
+        return Requested(started.operation, created=False)
+    _note(started.operation, found, now)
+    approval = _open(started.operation, found, now) if asks else None
+    return Requested(started.operation, created=True, gate=found, approval=approval)
+
+
+def evaluate(
+    server: Server, tool_name: str, arguments: dict[str, Any], user: User | None
+) -> policy.Gate:
+    """What the team's policy says of this call now. Raises engine.errors.Refused."""
+    check_arguments(arguments)
+    member = access.member_in(user, server.team_id) if user else None
+    request = policy.Request(
+        server=server.name,
+        tool=tool_name,
+        arguments=arguments,
+        user_id=user.pk if user else None,
+        role=member.role if member else "",
+        annotations=annotations_of(server, tool_name),
+    )
+    return policy.gate(policies.active(server.team_id), request)
+
+
+def annotations_of(server: Server, tool_name: str) -> Any:
+    """What the server claims of the tool, as its list was last read; None: nothing."""
+    tool = server.tools.filter(name=tool_name).first()
+    definition = tool.definition if tool else None
+    return definition.get("annotations") if isinstance(definition, dict) else None
+
+
+def _refuse(
+    server: Server, tool_name: str, found: policy.Gate, actor: Actor, now: datetime
+) -> Disabled:
+    record(
+        "gate.refused",
+        team_id=server.team_id,
+        server_id=server.pk,
+        actor=actor,
+        now=now,
+        tool=tool_name[:200],
+        server=server.name,
+        rule=found.rule,
+        number=found.number,
+    )
+    return Disabled(
+        f"{tool_name} on {server.name} is disabled: rule {found.number} ({found.rule}) of the "
+        "team's policy says so. Nothing was started."
+    )
+
+
+def _note(operation: Operation, found: policy.Gate, now: datetime) -> None:
+    """What the policy said, and, where a rule failed, that it did."""
+    where: dict[str, Any] = {"team_id": operation.team_id, "server_id": operation.server_id}
+    rule = (found.rule or "")[:80]
+    record(
+        "gate.evaluated",
+        **where,
+        operation_id=operation.pk,
+        actor=DESK,
+        now=now,
+        effect=found.effect.value,
+        rule=rule or "no rule",
+        number=found.number,
+    )
+    if found.error:
+        record(
+            "gate.rule_failed",
+            **where,
+            operation_id=operation.pk,
+            actor=DESK,
+            now=now,
+            rule=rule or "without a name",
+            reason=found.error,
+        )
+
+
+def _open(operation: Operation, found: policy.Gate, now: datetime) -> Approval:
+    """The item that asks whether the tool may run; who may say so is fixed here."""
+    ask = _answerable(found.ask or policy.DEFAULT_ASK, operation)
+    deadline = None if ask.deadline_s is None else now + timedelta(seconds=ask.deadline_s)
+    approval = Approval.objects.create(
+        team_id=operation.team_id,
+        operation=operation,
+        kind=Kind.GATE,
+        shape=Shape.RUN,
+        audience=Audience(ask.audience),
+        created_at=now,
+        deadline_at=deadline,
+        four_eyes=ask.four_eyes,
+        policy={
+            "rule": found.rule,
+            "number": found.number,
+            "failed": found.error is not None,
+            "ask": ask.as_json(),
+        },
+    )
+    if ask.audience is policy.Audience.PEOPLE:
+        approval.people.set(User.objects.filter(pk__in=ask.people))
+    record(
+        "approval.opened",
+        team_id=operation.team_id,
+        actor=DESK,
+        now=now,
+        operation_id=operation.pk,
+        approval_id=approval.pk,
+        server_id=operation.server_id,
+        audience=approval.get_audience_display(),
+    )
+    return approval
+
+
+def _answerable(ask: policy.Ask, operation: Operation) -> policy.Ask:
+    """What a service started has nobody who could decide it themselves: the approvers do."""
+    if ask.audience is policy.Audience.REQUESTER and operation.started_by_id is None:
+        return policy.DEFAULT_ASK
+    return ask
+
+
+def denies_at_deadline(approval: Approval) -> bool:
+    """Whether the rule that made this gate has it denied, not expired, when nobody decides."""
+    kept = approval.policy if isinstance(approval.policy, dict) else {}
+    ask = kept.get("ask")
+    return isinstance(ask, dict) and ask.get("at_deadline") == policy.AtDeadline.DENY
+
+
+def snapshot_of(approval: Approval) -> policy.Snapshot:
+    """The policy of a gate as it was when the gate was made. Raises policy.BadRule."""
+    kept = approval.policy if isinstance(approval.policy, dict) else {}
+    return policy.Snapshot(
+        ask=policy.read_ask(kept.get("ask")),
+        started_by=approval.operation.started_by_id,
+        deadline_at=approval.deadline_at,
+    )

@@ -1,0 +1,87 @@
+"""What the votes on a gate come to."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeAlias
+
+from approvals.policy.model import Ask, AtDeadline
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What was fixed when the gate was made: changing a rule never changes an approval.
+
+    `started_by` is the id of whoever started it (None: a service); `deadline_at` is aware UTC.
+    """
+
+    ask: Ask
+    started_by: int | None
+    deadline_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ballot:
+    """What one person said, and when (UTC)."""
+
+    user_id: int
+    approves: bool
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Not decided: so many distinct people have approved, of so many needed."""
+
+    approvals: int
+    needed: int
+
+    @property
+    def missing(self) -> int:
+        return self.needed - self.approvals
+
+
+@dataclass(frozen=True, slots=True)
+class Approved:
+    by: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Denied:
+    """`by` None: nobody refused, the deadline did, as the rule said."""
+
+    by: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Expired:
+    """The deadline passed; nobody refused."""
+
+
+Decision: TypeAlias = Waiting | Approved | Denied | Expired
+
+
+def decision(snapshot: Snapshot, votes: Iterable[Ballot], now: datetime) -> Decision:
+    """What the votes come to at `now`.
+
+    One refusal refuses. A person counts once, whoever started it never under four eyes, a vote at
+    or after the deadline never. Time alone expires or denies, and never approves.
+    """
+    approvals: dict[int, None] = {}
+    for ballot in sorted(votes, key=lambda vote: vote.at):
+        if not _counts(snapshot, ballot):
+            continue
+        if not ballot.approves:
+            return Denied(ballot.user_id)
+        approvals[ballot.user_id] = None
+        if len(approvals) >= snapshot.ask.quorum:
+            return Approved(tuple(approvals))
+    if snapshot.deadline_at is not None and snapshot.deadline_at <= now:
+        return Denied(None) if snapshot.ask.at_deadline is AtDeadline.DENY else Expired()
+    return Waiting(len(approvals), snapshot.ask.quorum)
+
+
+def _counts(snapshot: Snapshot, ballot: Ballot) -> bool:
+    if snapshot.ask.four_eyes and ballot.user_id == snapshot.started_by:
+        return False
+    return snapshot.deadline_at is None or ballot.at < snapshot.deadline_at

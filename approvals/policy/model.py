@@ -1,0 +1,131 @@
+"""What a policy is made of. Values only."""
+
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+
+class BadRule(ValueError):
+    """A rule that cannot be read or applied. `sentence` says why, without any argument's value."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+
+
+class Effect(StrEnum):
+    DISABLED = "disabled"
+    ASK = "ask"
+    ALLOW = "allow"
+
+
+class Audience(StrEnum):
+    """Who may decide; the same words as approvals.models.Audience."""
+
+    REQUESTER = "requester"
+    APPROVERS = "approvers"
+    PEOPLE = "people"
+
+
+class AtDeadline(StrEnum):
+    """What happens when nobody has decided in time. There is no third choice: never allow."""
+
+    EXPIRE = "expire"
+    DENY = "deny"
+
+
+class StarterKind(StrEnum):
+    ANYONE = "anyone"
+    ROLE = "role"
+    PEOPLE = "people"
+    SERVICE = "service"
+
+
+class Operator(StrEnum):
+    EQUALS = "equals"
+    IN = "in"
+    MATCHES = "matches"
+    GREATER = "greater"
+    LESS = "less"
+    EXISTS = "exists"
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Who is asked, how many must approve, and until when. `deadline_s` None: without a limit."""
+
+    audience: Audience = Audience.APPROVERS
+    people: tuple[int, ...] = ()
+    quorum: int = 1
+    four_eyes: bool = True
+    deadline_s: int | None = None
+    at_deadline: AtDeadline = AtDeadline.EXPIRE
+
+    def as_json(self) -> dict[str, Any]:
+        """As reading.read_ask() takes it."""
+        return {**asdict(self), "people": list(self.people)}
+
+
+#: What happens where no rule says anything, or a rule fails: one approver who did not start it,
+#: within a week.
+DEFAULT_ASK: Final = Ask(deadline_s=7 * 24 * 3600)
+
+
+@dataclass(frozen=True, slots=True)
+class Starter:
+    """Whom a rule is about."""
+
+    kind: StarterKind = StarterKind.ANYONE
+    roles: tuple[str, ...] = ()
+    people: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One condition on the arguments; `path` leads from the whole object to the value."""
+
+    path: tuple[str, ...]
+    operator: Operator
+    value: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule; it matches when everything in it does."""
+
+    name: str
+    effect: Effect
+    server: str = "*"
+    tool: str = "*"
+    starter: Starter = Starter()
+    conditions: tuple[Condition, ...] = ()
+    # annotations of the tool that must stand exactly so; they are the server's claims
+    claims: tuple[tuple[str, bool], ...] = ()
+    ask: Ask = DEFAULT_ASK
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call somebody wants to make. `user_id` None: a service. All texts are untrusted."""
+
+    server: str
+    tool: str
+    arguments: Any
+    user_id: int | None
+    role: str = ""
+    annotations: Any = field(default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What the policy says of one request.
+
+    `rule` and `number` (from 1) name the rule that decided, None where none did; `ask` is set for
+    ASK only; `error` is a sentence for admins where a rule could not be applied.
+    """
+
+    effect: Effect
+    rule: str | None = None
+    number: int | None = None
+    ask: Ask | None = None
+    error: str | None = None

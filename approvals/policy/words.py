@@ -1,0 +1,112 @@
+"""What a rule and a gate say, in words."""
+
+import json
+from collections.abc import Mapping
+
+from approvals.policy.model import (
+    Ask,
+    AtDeadline,
+    Audience,
+    Condition,
+    Effect,
+    Gate,
+    Operator,
+    Rule,
+    Starter,
+    StarterKind,
+)
+
+_UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
+
+
+def explain(gate: Gate) -> str:
+    """ "ask one of the team's approvers ..., because rule 3 (Deploys) says so": ends with a dot."""
+    return f"{_what(gate)}, {_why(gate)}."
+
+
+def who(ask: Ask) -> str:
+    """Whom a gate asks, and how many of them."""
+    if ask.audience is Audience.REQUESTER:
+        return "whoever starts it"
+    group = "the team's approvers" if ask.audience is Audience.APPROVERS else "named people"
+    count = "one" if ask.quorum == 1 else str(ask.quorum)
+    return f"{count} of {group}"
+
+
+def span(seconds: int) -> str:
+    """A span of time in the largest unit that fits it exactly."""
+    size, unit = next(one for one in _UNITS if seconds % one[0] == 0)
+    count = seconds // size
+    return f"{count} {unit}" if count == 1 else f"{count} {unit}s"
+
+
+def _what(gate: Gate) -> str:
+    if gate.effect is Effect.ALLOW:
+        return "run at once"
+    if gate.effect is Effect.DISABLED or gate.ask is None:
+        return "be refused"
+    parts = [f"ask {who(gate.ask)}"]
+    if gate.ask.four_eyes:
+        parts.append("not whoever starts it")
+    if gate.ask.deadline_s is not None:
+        ends = "denied" if gate.ask.at_deadline is AtDeadline.DENY else "expired"
+        parts.append(f"within {span(gate.ask.deadline_s)} (then it is {ends})")
+    return ", ".join(parts)
+
+
+def _why(gate: Gate) -> str:
+    rule = f"rule {gate.number}" + (f" ({gate.rule})" if gate.rule else "")
+    if gate.error:
+        return f"because {rule if gate.number else 'the policy'} could not be applied"
+    return f"because {rule} says so" if gate.number else "because no rule says anything of it"
+
+
+def describe(rule: Rule, names: Mapping[int, str]) -> str:
+    """When a rule matches, in a sentence without its end; `names` of the people it may name."""
+    parts = [f"{_starters(rule.starter, names)} calls {_target(rule)}"]
+    parts += [_condition(condition) for condition in rule.conditions]
+    parts += [f"the server claims {hint} {json.dumps(value)}" for hint, value in rule.claims]
+    return ", and ".join(parts)
+
+
+def consequence(rule: Rule, names: Mapping[int, str]) -> str:
+    """What a rule gives, in the words of explain()."""
+    ask = rule.ask if rule.effect is Effect.ASK else None
+    said = _what(Gate(rule.effect, ask=ask))
+    people = ask.people if ask and ask.audience is Audience.PEOPLE else ()
+    return f"{said}: {_named(people, names)}" if people else said
+
+
+def _starters(starter: Starter, names: Mapping[int, str]) -> str:
+    if starter.kind is StarterKind.ROLE:
+        return f"somebody who is {' or '.join(starter.roles)}"
+    if starter.kind is StarterKind.PEOPLE:
+        return _named(starter.people, names)
+    return "a service" if starter.kind is StarterKind.SERVICE else "anybody"
+
+
+def _named(people: tuple[int, ...], names: Mapping[int, str]) -> str:
+    return ", ".join(names.get(one, "somebody who left") for one in people)
+
+
+def _target(rule: Rule) -> str:
+    tool = "any tool" if rule.tool == "*" else rule.tool
+    return f"{tool} on {'any server' if rule.server == '*' else rule.server}"
+
+
+def _condition(condition: Condition) -> str:
+    path = "/".join(condition.path)
+    if condition.operator is Operator.EXISTS:
+        return f"{path} is {'there' if condition.value else 'not there'}"
+    return (
+        f"{path} {_COMPARES[condition.operator]} {json.dumps(condition.value, ensure_ascii=False)}"
+    )
+
+
+_COMPARES = {
+    Operator.EQUALS: "equals",
+    Operator.IN: "is one of",
+    Operator.MATCHES: "as a whole matches",
+    Operator.GREATER: "is greater than",
+    Operator.LESS: "is less than",
+}

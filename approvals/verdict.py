@@ -1,0 +1,194 @@
+"""Decide a gate: one person's word on whether a tool may run, in one transaction."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import assert_never
+from uuid import UUID
+
+from django.db import transaction
+
+from approvals import binding, policy, tree
+from approvals.decide import locked
+from approvals.gate import snapshot_of
+from approvals.models import Approval, ApprovalState, Draft, Kind, Verdict, Vote
+from approvals.outcomes import Missing, Refused, VerdictOutcome, Voted, of_closed
+from mcpdesk.accounts import access
+from mcpdesk.accounts.access import Member
+from mcpdesk.audit.log import Actor, record
+from mcpdesk.audit.models import Channel
+from mcpdesk.mcp.jsontext import storable
+from tasks_monitor.engine import errors as engine_errors
+from tasks_monitor.engine import gate as engine_gate
+
+FOUR_EYES = "You started this, so somebody else must decide. Nothing was decided."
+NOT_YOURS = "This was not put to you, or your role no longer decides. Nothing was decided."
+OVERDUE = "The time to decide this has passed. Nothing was decided."
+NEEDS_REASON = "Say why you deny it: whoever asked reads it. Nothing was decided."
+LONG_REASON = "The reason has at most 500 characters of text. Nothing was decided."
+READ_FIRST = "Open every long value and confirm that you read it. Nothing was decided."
+SAID_BEFORE = "You approved this before, and a person counts once. Nothing changed."
+NO_GATE = "This item asks something else. Nothing was decided."
+MAX_REASON_CHARS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """What a person posted: the verdict, the proof of what was shown, and why.
+
+    `read_all`: they confirm to have opened what the page had folded.
+    """
+
+    verdict: Verdict
+    token: str
+    reason: str = ""
+    read_all: bool = False
+
+
+def decide_gate(
+    approval_id: UUID,
+    *,
+    member: Member,
+    word: Word,
+    now: datetime,
+    channel: Channel = Channel.WEB,
+) -> VerdictOutcome:
+    """Record one person's verdict; release or end the operation once it is decided.
+
+    Whatever is not `Voted` has written nothing. Membership, role and four eyes are checked under
+    the lock, for everybody alike.
+    """
+    try:
+        with transaction.atomic(durable=True):
+            return _decide(approval_id, member, word, now, channel)
+    except engine_errors.Refused as refused:
+        return Refused(f"{refused.sentence} Nothing was decided.")
+
+
+def _decide(
+    approval_id: UUID, member: Member, word: Word, now: datetime, channel: Channel
+) -> VerdictOutcome:
+    approval = locked(approval_id, member.team_id)
+    current = access.member_in(member.user, member.team_id)
+    if approval is None or current is None:
+        return Missing()
+    if approval.kind != Kind.GATE:
+        return Refused(NO_GATE)
+    if not approval.is_open:
+        return of_closed(approval, current.user_id)
+    refusal = _why_not(approval, current, word, now)
+    if refusal is not None:
+        return Refused(refusal)
+    _vote(approval, current, word, now, Actor.person(current, channel))
+    return _follow(approval, current, word, now, Actor.person(current, channel))
+
+
+def _why_not(approval: Approval, member: Member, word: Word, now: datetime) -> str | None:
+    """What stands against this word, first things first; None: nothing."""
+    stale = binding.why_not(word.token, approval, user_id=member.user_id, now=now)
+    if stale:
+        return stale
+    if approval.four_eyes and approval.operation.started_by_id == member.user_id:
+        return FOUR_EYES
+    if not access.may_decide(member, approval):
+        return NOT_YOURS
+    if approval.deadline_at is not None and approval.deadline_at <= now:
+        return OVERDUE
+    return _incomplete(approval, word) or _repeated(approval, member, word, now)
+
+
+def _incomplete(approval: Approval, word: Word) -> str | None:
+    if len(word.reason) > MAX_REASON_CHARS or not storable(word.reason):
+        return LONG_REASON
+    if word.verdict == Verdict.DENY:
+        return None if word.reason.strip() else NEEDS_REASON
+    return READ_FIRST if is_folded(approval) and not word.read_all else None
+
+
+def is_folded(approval: Approval) -> bool:
+    """Whether the page folds any value of the arguments."""
+    return any(row.is_long for row in tree.rows(approval.operation.payload.arguments))
+
+
+def _repeated(approval: Approval, member: Member, word: Word, now: datetime) -> str | None:
+    earlier = approval.votes.filter(user=member.user).first()
+    same = earlier is not None and earlier.choice == word.verdict
+    # unless the word is enough by now: somebody's role may have come back since
+    return SAID_BEFORE if same and isinstance(state_of(approval, now), policy.Waiting) else None
+
+
+def _vote(approval: Approval, member: Member, word: Word, now: datetime, actor: Actor) -> None:
+    """One row for each person: a later word takes the place of an earlier one."""
+    Vote.objects.update_or_create(
+        approval=approval,
+        user=member.user,
+        version=approval.version,
+        defaults={
+            "choice": word.verdict,
+            "at": now,
+            "reason": word.reason.strip() or None,
+        },
+    )
+    Draft.objects.filter(approval=approval, user=member.user).delete()
+    _record("approval.voted", approval, actor, now, choice=word.verdict.value)
+
+
+def standing_votes(approval: Approval) -> list[Vote]:
+    """Votes of people who may still decide: who left or lost the role counts no more."""
+    may_still = access.deciders(approval).values("user_id")
+    return list(approval.votes.filter(user_id__in=may_still).order_by("at", "pk"))
+
+
+def state_of(approval: Approval, now: datetime) -> policy.Decision:
+    """What the votes on an open gate come to at `now` (UTC)."""
+    ballots = [
+        policy.Ballot(vote.user_id, vote.choice == Verdict.APPROVE, vote.at)
+        for vote in standing_votes(approval)
+    ]
+    return policy.decision(snapshot_of(approval), ballots, now)
+
+
+def _follow(
+    approval: Approval, member: Member, word: Word, now: datetime, actor: Actor
+) -> VerdictOutcome:
+    """Carry out what the votes come to now."""
+    found = state_of(approval, now)
+    match found:
+        case policy.Waiting():
+            progress = {"count": found.approvals, "needed": found.needed}
+            _record("gate.progress", approval, actor, now, **progress)
+        case policy.Approved():
+            engine_gate.release(approval.operation_id, actor=actor, now=now)
+            _close(approval, Verdict.APPROVE, member, actor, now)
+        case policy.Denied():
+            reason = "Denied at the gate; nothing was sent"
+            engine_gate.deny(approval.operation_id, actor=actor, now=now, reason=reason)
+            _close(approval, Verdict.DENY, member, actor, now)
+        case policy.Expired():
+            raise engine_errors.Refused(OVERDUE)
+        case _:
+            assert_never(found)
+    return Voted(approval, word.verdict, found)
+
+
+def _close(
+    approval: Approval, verdict: Verdict, member: Member, actor: Actor, now: datetime
+) -> None:
+    approval.state = ApprovalState.DECIDED
+    approval.decision = verdict
+    approval.decided_at = approval.closed_at = now
+    approval.decided_by = member.user
+    approval.save(update_fields=["state", "decision", "decided_at", "decided_by", "closed_at"])
+    _record("approval.decided", approval, actor, now, choice=verdict.value)
+
+
+def _record(kind: str, approval: Approval, actor: Actor, now: datetime, **data: str | int) -> None:
+    record(
+        kind,
+        team_id=approval.team_id,
+        actor=actor,
+        now=now,
+        operation_id=approval.operation_id,
+        approval_id=approval.pk,
+        server_id=approval.operation.server_id,
+        **data,
+    )
