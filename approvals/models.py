@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from mcpdesk.accounts.models import Team
 from mcpdesk.encryption import EncryptedJSONField
-from tasks_monitor.models import InputRequest, Operation
+from tasks_monitor.models import InputRequest, Operation, Server
 
 
 class Kind(models.TextChoices):
@@ -37,6 +37,7 @@ class Audience(models.TextChoices):
 
     REQUESTER = "requester", "whoever started it"
     APPROVERS = "approvers", "the team's approvers"
+    ADMINS = "admins", "the team's admins"
     PEOPLE = "people", "named people"
 
 
@@ -83,6 +84,9 @@ class PolicyRule(models.Model):
     # as policy.read_rule() takes them; conditions can hold values that are nobody's business
     match = EncryptedJSONField()
     ask = models.JSONField()
+    # who answers what the server asks during such a call, as policy.read_ask() takes it; null: the
+    # server's setting decides
+    questions = models.JSONField(null=True)
     # goes up with each change: an edit of what somebody else changed meanwhile is refused
     version = models.PositiveIntegerField(default=1)
     changed_at = models.DateTimeField()
@@ -134,11 +138,27 @@ class Approval(models.Model):
     version = models.PositiveIntegerField(default=1)
     created_at = models.DateTimeField()
     deadline_at = models.DateTimeField(null=True)
-    # gates only: the rule and its ask part as they were when the gate was made (policy.Snapshot);
-    # changing a rule never changes an approval that exists
+    # the rule and its ask part as they were when the item was made (policy.Snapshot): changing a
+    # rule never changes an approval that exists. Null: a question that no rule spoke of
     policy = models.JSONField(null=True)
     # access.put_to: whoever started it may not decide, whatever their role
     four_eyes = models.BooleanField(default=False)
+    # what somebody proposed to answer and others are to confirm: {"action", "content"?}
+    proposal = EncryptedJSONField(null=True)
+    proposed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    # somebody works on it; over by itself at `claimed_until`
+    claimed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    claimed_until = models.DateTimeField(null=True)
+    # how long its deadlines stood still (s), because its server or team was on hold
+    held_s = models.PositiveIntegerField(default=0)
+    # how many of the reminders (at half and at nine tenths of its time) are behind it
+    reminders = models.PositiveSmallIntegerField(default=0)
+    # how many of the escalation steps in `policy` were taken
+    escalations = models.PositiveSmallIntegerField(default=0)
     decision = models.CharField(
         max_length=8, choices=[*Choice.choices, *Verdict.choices], blank=True
     )
@@ -168,6 +188,12 @@ class Approval(models.Model):
                 condition=Q(decision="", decided_at__isnull=True)
                 | (~Q(decision="") & Q(decided_at__isnull=False, decided_by__isnull=False)),
                 name="approval_decision_is_whole",
+            ),
+            # work.claim: who and until when go together
+            models.CheckConstraint(
+                condition=Q(claimed_by__isnull=True, claimed_until__isnull=True)
+                | Q(claimed_by__isnull=False, claimed_until__isnull=False),
+                name="approval_claim_is_whole",
             ),
         ]
         indexes = [
@@ -204,6 +230,10 @@ class Vote(models.Model):
     at = models.DateTimeField()
     # in the voter's words; null: none given
     reason = EncryptedJSONField(null=True)
+    # whose stand-in the voter was; that person and the voter count once together
+    acted_for = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
 
     class Meta:
         constraints = [
@@ -233,3 +263,117 @@ class Draft(models.Model):
 
     def __str__(self) -> str:
         return f"draft of {self.user}"
+
+
+class Look(models.Model):
+    """The first time a person opened an item, for its timeline."""
+
+    approval = models.ForeignKey(Approval, on_delete=models.CASCADE, related_name="looks")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["approval", "user"], name="one_first_look_per_person")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} opened {self.approval_id}"
+
+
+class Comment(models.Model):
+    """What colleagues say to each other about an item; nothing of it goes to the server."""
+
+    approval = models.ForeignKey(Approval, on_delete=models.CASCADE, related_name="comments")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    text = EncryptedJSONField()
+    at = models.DateTimeField()
+    mentions = models.ManyToManyField(settings.AUTH_USER_MODEL, blank=True, related_name="+")
+
+    class Meta:
+        ordering = ["at", "pk"]
+
+    def __str__(self) -> str:
+        return f"comment of {self.user}"
+
+
+class ReasonPreset(models.Model):
+    """A reason that a team's people often give, to be picked instead of typed."""
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="reason_presets")
+    verdict = models.CharField(max_length=8, choices=Verdict.choices)
+    text = models.CharField(max_length=200)
+
+    class Meta:
+        ordering = ["verdict", "pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["team", "verdict", "text"], name="preset_once")
+        ]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Remembered(models.Model):
+    """A decision that counts for later calls too, until it ends or is taken back.
+
+    It allows nothing by itself: only a rule whose ask part says so looks at it (gate.evaluate).
+    """
+
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="remembered")
+    server = models.ForeignKey(Server, on_delete=models.CASCADE, related_name="+")
+    tool_name = models.CharField(max_length=256)
+    # SHA-256 of the arguments as canonical JSON; empty: with any arguments
+    arguments_digest = models.CharField(max_length=64, blank=True)
+    # only for calls that this person starts; null: anybody of the team
+    starter = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    approval = models.ForeignKey(Approval, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+"
+    )
+    created_at = models.DateTimeField()
+    ends_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True)
+    revoked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    uses = models.PositiveIntegerField(default=0)
+    last_used_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [
+            # remembered.find: what may still be used for one tool
+            models.Index(
+                fields=["team", "server", "tool_name"],
+                condition=Q(revoked_at__isnull=True),
+                name="remembered_in_force",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.tool_name} until {self.ends_at:%Y-%m-%d %H:%M}"
+
+
+class SavedFilter(models.Model):
+    """A named list of the inbox: of one person, or of the whole team (`user` null)."""
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="saved_filters")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="+"
+    )
+    name = models.CharField(max_length=60)
+    # the part of the address that says which list is shown, as the inbox makes it
+    query = models.CharField(max_length=1024)
+
+    class Meta:
+        ordering = ["name", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["team", "user", "name"], nulls_distinct=False, name="filter_name_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name

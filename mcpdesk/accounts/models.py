@@ -98,3 +98,31 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} ({self.get_role_display()}) in {self.team}"
+
+
+class Absence(models.Model):
+    """A person is away from a team, and somebody of the team stands in for them."""
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="absences")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="absences")
+    stand_in = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    starts_at = models.DateTimeField()
+    ends_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["starts_at"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(ends_at__gt=models.F("starts_at")), name="absence_has_a_length"
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(user=models.F("stand_in")), name="stand_in_is_somebody_else"
+            ),
+        ]
+        indexes = [
+            # access.put_to: whom somebody stands in for now
+            models.Index(fields=["team", "stand_in", "ends_at"], name="absence_stand_in"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} is away until {self.ends_at:%Y-%m-%d}"
