@@ -57,7 +57,7 @@ def test_it_stands_in_the_list_and_says_who_asks_for_what_and_by_which_rule(
     assert "release 43" in listed
     page = _page(approver, approval)
     for part in (
-        "Run deploy_project?</h1>",
+        "Run deploy_project?</h2>",
         f"{operator.user.name} asked",
         "&lt;b&gt;api&lt;/b&gt;",
         "claims of this tool: may destroy",

@@ -75,7 +75,7 @@ def test_one_item_stands_in_the_order_in_which_it_is_read(ask: Ask, approver: Me
         for part in (
             "deploy.internal.example",
             "platform-bot",
-            "deploy_project</h1>",
+            "deploy_project</h2>",
             "release 43 to production",
             "What runs",
             "You are up.",
@@ -654,3 +654,14 @@ def test_hidden_characters_in_a_choice_are_warned_about(ask: Ask, approver: Memb
     choices = [{"const": "a", "title": "A\u202e"}, {"const": "b", "title": "B"}]
     page = _text(_item(approver, ask(fields={"a": {"type": "string", "oneOf": choices}})))
     assert "change its reading direction" in page
+
+
+@pytest.mark.parametrize("opened", [True, False])
+def test_the_page_has_one_heading_whether_an_item_is_opened_or_not(
+    ask: Ask, approver: Member, opened: bool
+) -> None:
+    approval = ask()
+    path = f"/inbox/{approval.pk}/" if opened else "/inbox/"
+    page = _text(_browser(approver).get(path))
+    assert page.count("<h1") == 1
+    assert page.index("<h1") < page.index('id="item-title"')
