@@ -1,0 +1,80 @@
+"""The way to an item, and how it is shown: what the views of this package share."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django_htmx.http import push_url, trigger_client_event
+
+from approvals import gate_item, item, question, selectors
+from approvals.item import Attempt
+from approvals.listing import list_of
+from approvals.models import Approval, Kind, Shape
+from approvals.question import Question
+from mcpdesk.accounts import access
+from mcpdesk.accounts.access import Member
+from mcpdesk.accounts.guard import MemberRequest
+from mcpdesk.accounts.sessions import TEAM_KEY
+
+INBOX = "approvals/inbox.html"
+DETAIL = "inbox-detail"
+
+
+def door(request: MemberRequest, approval_id: UUID) -> tuple[Member, Approval]:
+    """The one way to an item: it exists for the members of its team, and for nobody else."""
+    found = selectors.find(request.memberships, approval_id)
+    if found is None:
+        raise Http404
+    return found
+
+
+def switch_team(request: MemberRequest, member: Member) -> None:
+    """A link to another team's item opens that team, so that the whole page speaks of it."""
+    request.session[TEAM_KEY] = member.team_id
+    request.member = member
+    messages.info(request, f"You are now looking at {member.team}, the team of this item.")
+
+
+def asked_of(member: Member, approval: Approval) -> Question:
+    """The question, or one without fields for those who may not read it."""
+    may_read = access.may_see_payload(member, approval.operation)
+    if approval.input_request is None or not may_read:
+        return Question(Shape.UNOFFERED)
+    return question.read(approval.input_request)
+
+
+def context_of(
+    member: Member, approval: Approval, attempt: Attempt | None = None
+) -> dict[str, Any]:
+    """What the templates of an item show, after `attempt` if something was just refused."""
+    shown: item.Item | gate_item.GateItem
+    if approval.kind == Kind.GATE:
+        shown = gate_item.of(member, approval, timezone.now())
+    else:
+        shown = item.of(member, approval, timezone.now(), attempt)
+    return {"item": shown, "events": selectors.timeline(approval)}
+
+
+def page(request: MemberRequest, context: dict[str, Any], status: int = 200) -> HttpResponse:
+    """An item's page: the item, and the list beside it where there is room."""
+    everything = {**list_of(request), **context, "item_chosen": True}
+    return render(request, INBOX, everything, status=status)
+
+
+def detail(request: MemberRequest, context: dict[str, Any]) -> HttpResponse:
+    """The item alone, for the column of a page that is open; its address goes along."""
+    response = render(request, "approvals/detail.html", context)
+    if request.method == "GET" and _page_around(request) != request.get_full_path():
+        push_url(response, request.get_full_path())
+    return trigger_client_event(response, "inbox-changed")
+
+
+def _page_around(request: MemberRequest) -> str | None:
+    """The address of the page that asks for a part, as htmx says it; None where that is none."""
+    try:
+        return request.htmx.current_url_abs_path
+    except ValueError:
+        return None

@@ -1,0 +1,27 @@
+"""The list of the inbox, with its first item beside it."""
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from approvals import selectors
+from approvals.listing import list_of
+from approvals.views.doors import DETAIL, INBOX, context_of, detail
+from mcpdesk.accounts.guard import MemberRequest, member_required
+
+LIST = "inbox-list"
+
+
+@require_safe
+@member_required()
+def inbox(request: MemberRequest) -> HttpResponse:
+    """The list, with its first item beside it where there is room."""
+    if request.htmx.target == LIST:
+        return render(request, "approvals/list.html", list_of(request))
+    listed = list_of(request)
+    rows = listed["page"].rows
+    opened = selectors.find(request.memberships, rows[0].pk) if rows else None
+    shown = context_of(*opened) if opened else {"item": None}
+    if request.htmx.target == DETAIL:
+        return detail(request, {**listed, **shown})
+    return render(request, INBOX, {**listed, **shown, "item_chosen": False})
