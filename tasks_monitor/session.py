@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
+from mcpdesk.http.client import FailureKind
 from mcpdesk.mcp import requests
 from mcpdesk.mcp.headers import HeaderPlan
 from mcpdesk.mcp.limits import MAX_TOOL_PAGES, MAX_TOOLS
@@ -29,7 +30,7 @@ from mcpdesk.mcp.outcomes import (
 from mcpdesk.mcp.replies import Reply
 from mcpdesk.mcp.requests import MODERN_VERSIONS, Request
 from mcpdesk.mcp.tools import RejectedTool, Tool
-from tasks_monitor.transport import Endpoint, Exchange, FailureKind, Transport, failed
+from tasks_monitor.transport import Endpoint, Exchange, Transport, failed
 
 OutcomeT = TypeVar("OutcomeT")
 

@@ -1,35 +1,37 @@
-"""The one module that talks HTTP: timeouts, size caps, redirects, addresses, credentials.
+"""MCP over HTTP: timeouts, size caps, redirects within the origin, credentials.
 
-httpx runs over aiohttp here (httpx-aiohttp), and requests go straight to that httpx transport:
-the client above it would add cookies, proxies and redirects, which the desk must not have.
+Connections, addresses and what a failure means are mcpdesk.http's.
 """
 
 import asyncio
 import contextlib
 import re
-import socket
-import ssl
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from enum import StrEnum
 from functools import lru_cache
-from typing import Any
 
-import aiohttp
-import httpx
-import httpx_aiohttp
-
+from mcpdesk.http.addresses import BadAddress, origin_of, redirected
+from mcpdesk.http.client import (
+    NETWORK_ERRORS,
+    Address,
+    Failure,
+    FailureKind,
+    Guard,
+    Response,
+    address,
+    classified,
+    connections,
+)
+from mcpdesk.http.client import Request as HttpRequest
 from mcpdesk.mcp.decoding import ACCEPTED
 from mcpdesk.mcp.pacing import http_date, retry_after
 from mcpdesk.mcp.reader import Reply, ResponseReader
 from mcpdesk.mcp.requests import CLIENT_INFO, Request
-from tasks_monitor.addresses import BadAddress, Origin, origin_of, redirected, why_refused
 
 CONNECT_TIMEOUT_S = 10.0
 CONNECT_SHARE = 0.8
 """Connecting may take this share of an exchange: who times out while connecting sent nothing."""
-KEEP_ALIVE_S = 60.0
 IDLE_POOL_S = 300.0
 DRAIN_S = 0.05
 DRAIN_BYTES = 64 * 1024
@@ -47,30 +49,6 @@ _RESERVED = re.compile(
     r"mcp-.*|content-.*|accept.*|host|connection|transfer-encoding|te|upgrade|user-agent|cookie",
     re.IGNORECASE,
 )
-
-
-class FailureKind(StrEnum):
-    """Why no HTTP response could be read."""
-
-    BAD_ENDPOINT = "bad_endpoint"
-    BAD_REQUEST = "bad_request"
-    BLOCKED_ADDRESS = "blocked_address"
-    DNS = "dns"
-    REFUSED = "refused"
-    TLS = "tls"
-    CONNECT_TIMEOUT = "connect_timeout"
-    TIMEOUT = "timeout"
-    BROKEN = "broken"
-    REDIRECT = "redirect"
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """No response. `sent` is False only where certainly no byte of the request left."""
-
-    kind: FailureKind
-    sentence: str
-    sent: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +101,8 @@ class Transport:
         try:
             async with asyncio.timeout(min(endpoint.timeout_s, within_s or endpoint.timeout_s)):
                 return await pool.exchange(request)
-        except (httpx.HTTPError, aiohttp.ClientError, OSError, ValueError) as error:
-            return _classified(error)
+        except NETWORK_ERRORS as error:
+            return _nothing(classified(error))
         finally:
             pool.in_flight -= 1
 
@@ -164,22 +142,22 @@ class _Pool:
     def __init__(self, endpoint: Endpoint) -> None:
         origin = origin_of(endpoint.url)
         _check_credentials(endpoint.headers)
-        guard = _Guard(origin, endpoint.allow_private)
-        self._url = _url(endpoint.url)
+        guard = Guard(origin, endpoint.allow_private)
+        self._url = address(endpoint.url)
         self._headers = [*_OUR_HEADERS, *endpoint.headers]
         connect_s = min(CONNECT_TIMEOUT_S, CONNECT_SHARE * endpoint.timeout_s)
         self._extensions = {"timeout": {"connect": connect_s, "pool": connect_s}}
-        self._kept = _http(guard, keep=True)
-        self._single = _http(guard, keep=False)
+        self._kept = connections(guard, keep=True)
+        self._single = connections(guard, keep=False)
         self.in_flight = 0
         self.used_at = 0.0
 
     async def exchange(self, request: Request) -> Exchange:
         """Sends, follows at most one redirect within the origin, and reads the answer."""
         exchange = await self._once(self._url, request)
-        if isinstance(exchange, httpx.URL):
+        if isinstance(exchange, Address):
             exchange = await self._once(exchange, request)
-        if isinstance(exchange, httpx.URL):
+        if isinstance(exchange, Address):
             return failed(FailureKind.REDIRECT, "The server redirects again and again.")
         return exchange
 
@@ -187,11 +165,11 @@ class _Pool:
         await self._kept.aclose()
         await self._single.aclose()
 
-    async def _once(self, url: httpx.URL, request: Request) -> Exchange | httpx.URL:
+    async def _once(self, url: Address, request: Request) -> Exchange | Address:
         """The exchange, or the address to repeat it at."""
         http = self._single if request.method == "tools/call" else self._kept
         response = await http.handle_async_request(
-            httpx.Request(
+            HttpRequest(
                 "POST",
                 url,
                 headers=[*request.headers, *self._headers],
@@ -207,55 +185,6 @@ class _Pool:
             await response.aclose()
 
 
-class _Guard:
-    """Makes the sockets: the last place before a connection, so no name can lead around it."""
-
-    def __init__(self, origin: Origin, allow_private: bool) -> None:
-        self._tls = origin.scheme == "https"
-        self._allow_private = allow_private
-
-    def __call__(self, info: tuple[Any, Any, int, str, tuple[Any, ...]]) -> socket.socket:
-        family, kind, protocol, _, address = info
-        reason = why_refused(address[0], allow_private=self._allow_private, tls=self._tls)
-        if reason is not None:
-            raise _AddressRefused(reason)
-        return socket.socket(family, kind, protocol)
-
-
-class _AddressRefused(OSError):
-    """The guard refused an address; the text is a sentence."""
-
-
-def _http(guard: _Guard, *, keep: bool) -> httpx.AsyncBaseTransport:
-    """httpx's transport over aiohttp, made to carry nothing from one request to the next."""
-
-    def client() -> aiohttp.ClientSession:
-        keeping = {"keepalive_timeout": KEEP_ALIVE_S} if keep else {"force_close": True}
-        connector = aiohttp.TCPConnector(
-            limit=0, ssl=_tls_context(), socket_factory=guard, **keeping
-        )
-        return aiohttp.ClientSession(
-            connector=connector, cookie_jar=aiohttp.DummyCookieJar(), trust_env=False
-        )
-
-    return httpx_aiohttp.AiohttpTransport(verify=_tls_context(), trust_env=False, client=client)
-
-
-@lru_cache(maxsize=1)
-def _tls_context() -> ssl.SSLContext:
-    return ssl.create_default_context()
-
-
-def _url(address: str) -> httpx.URL:
-    """Parsed once more, by those who connect. Raises BadAddress."""
-    try:
-        url = httpx.URL(address)
-        httpx.Request("POST", url)
-    except (httpx.InvalidURL, ValueError):
-        raise BadAddress("The address is malformed.") from None
-    return url
-
-
 def _check_credentials(headers: tuple[tuple[str, str], ...]) -> None:
     """Raises BadAddress for headers that HTTP cannot carry, or that are not for others to set."""
     for name, value in headers:
@@ -265,7 +194,7 @@ def _check_credentials(headers: tuple[tuple[str, str], ...]) -> None:
             raise BadAddress("A header of the credentials has a name the protocol needs itself.")
 
 
-async def _read(response: httpx.Response, expected_id: int) -> Exchange:
+async def _read(response: Response, expected_id: int) -> Exchange:
     headers = response.headers
     reader = ResponseReader(response.status_code, headers, expected_id)
     chunks = aiter(response.stream)  # type: ignore[arg-type]  # an asynchronous one always
@@ -287,7 +216,7 @@ async def _read(response: httpx.Response, expected_id: int) -> Exchange:
 async def _drain(chunks: AsyncIterator[bytes]) -> None:
     """Reads what little may still come, so that the connection can be used again."""
     size = 0
-    with contextlib.suppress(TimeoutError, httpx.HTTPError, aiohttp.ClientError):
+    with contextlib.suppress(TimeoutError, *NETWORK_ERRORS):
         async with asyncio.timeout(DRAIN_S):
             async for chunk in chunks:
                 size += len(chunk)
@@ -299,9 +228,9 @@ async def _drain(chunks: AsyncIterator[bytes]) -> None:
 _server_date = lru_cache(maxsize=64)(http_date)
 
 
-def _redirect(url: httpx.URL, response: httpx.Response) -> Exchange | httpx.URL:
+def _redirect(url: Address, response: Response) -> Exchange | Address:
     try:
-        target = _url(redirected(str(url), response.headers.get("location", "")))
+        target = address(redirected(str(url), response.headers.get("location", "")))
     except BadAddress as bad:
         return failed(FailureKind.REDIRECT, str(bad))
     if response.status_code in _FOLLOWED:
@@ -312,50 +241,8 @@ def _redirect(url: httpx.URL, response: httpx.Response) -> Exchange | httpx.URL:
 
 def failed(kind: FailureKind, sentence: str, *, sent: bool = True) -> Exchange:
     """An exchange that came to nothing."""
-    return Exchange(None, Failure(kind, sentence, sent), None, datetime.now(UTC), None)
+    return _nothing(Failure(kind, sentence, sent))
 
 
-def _classified(error: Exception) -> Exchange:
-    """What an exception means. Its text is not used: it may hold addresses and headers.
-
-    httpx-aiohttp's translation is coarse, so the exception beneath it is looked at.
-    """
-    cause = error.__cause__ if isinstance(error, httpx.HTTPError) else error
-    for kinds, kind, sentence in _BEFORE_SENDING:
-        if isinstance(cause, kinds):
-            refusal = getattr(cause, "os_error", None)
-            if isinstance(refusal, _AddressRefused):
-                return failed(FailureKind.BLOCKED_ADDRESS, str(refusal), sent=False)
-            return failed(kind, sentence, sent=False)
-    if isinstance(cause, TimeoutError):
-        return failed(FailureKind.TIMEOUT, "The server did not answer in time.")
-    return failed(FailureKind.BROKEN, "The connection broke before the answer was complete.")
-
-
-_BEFORE_SENDING: tuple[tuple[tuple[type[BaseException], ...], FailureKind, str], ...] = (
-    (
-        (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError),
-        FailureKind.BAD_ENDPOINT,
-        "The address is malformed.",
-    ),
-    (
-        (aiohttp.ConnectionTimeoutError,),
-        FailureKind.CONNECT_TIMEOUT,
-        "No connection to the server could be made in time.",
-    ),
-    (
-        (aiohttp.ClientConnectorDNSError,),
-        FailureKind.DNS,
-        "The server's name could not be looked up.",
-    ),
-    (
-        (aiohttp.ClientConnectorCertificateError, aiohttp.ClientConnectorSSLError),
-        FailureKind.TLS,
-        "No secure connection: the server's certificate or TLS settings were refused.",
-    ),
-    (
-        (aiohttp.ClientConnectorError,),
-        FailureKind.REFUSED,
-        "The server refused the connection or cannot be reached.",
-    ),
-)
+def _nothing(failure: Failure) -> Exchange:
+    return Exchange(None, failure, None, datetime.now(UTC), None)

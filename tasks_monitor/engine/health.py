@@ -7,11 +7,12 @@ from django.db import transaction
 from django.db.models import Q
 
 from mcpdesk.audit.log import DESK, record
+from mcpdesk.http.client import FailureKind
 from mcpdesk.mcp import pacing
 from mcpdesk.mcp.replies import ReplyProblem, Unreadable
 from tasks_monitor.engine.claim import ServerFacts
 from tasks_monitor.models import Server
-from tasks_monitor.transport import Exchange, FailureKind
+from tasks_monitor.transport import Exchange
 
 #: No connection came about: the server, not this one operation, has the trouble.
 _UNREACHABLE: Final = frozenset(

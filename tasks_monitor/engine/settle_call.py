@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from mcpdesk.audit.log import DESK
+from mcpdesk.http.client import FailureKind
 from mcpdesk.mcp import pacing
 from mcpdesk.mcp.outcomes import (
     CallOutcome,
@@ -32,7 +33,6 @@ from tasks_monitor.models import (
 )
 from tasks_monitor.session import Step
 from tasks_monitor.states import State
-from tasks_monitor.transport import FailureKind
 
 MAX_STATE_ONLY_ROUNDS = 20
 RETRY_FIRST_S = 1.0

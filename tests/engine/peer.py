@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from mcpdesk.http.client import Failure, FailureKind
 from mcpdesk.mcp.outcomes import NoAnswer, read_ack, read_call, read_task
 from mcpdesk.mcp.replies import ErrorReply, ResultReply
 from tasks_monitor.engine.network import Result
 from tasks_monitor.engine.work import Call, Done, Poll, Update, Work
 from tasks_monitor.session import Step
-from tasks_monitor.transport import Endpoint, Exchange, Failure, FailureKind
+from tasks_monitor.transport import Endpoint, Exchange
 
 TASK_ID = "task-0001"
 CALL, GET, UPDATE, CANCEL = "tools/call", "tasks/get", "tasks/update", "tasks/cancel"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks_monitor.addresses import BadAddress, Origin, origin_of, redirected, why_refused
+from mcpdesk.http.addresses import BadAddress, Origin, origin_of, redirected, why_refused
 
 PRIVATE = [
     "127.0.0.1", "127.8.8.8", "::1", "0.0.0.0", "::", "10.1.2.3", "172.16.0.1", "192.168.1.1",

@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from mcpdesk.http.addresses import origin_of
+from mcpdesk.http.client import FailureKind
 from mcpdesk.mcp import requests
 from mcpdesk.mcp.reader import ErrorReply, ReplyProblem, ResultReply, Unreadable
 from mcpdesk.mcp.requests import Request
 from tasks_monitor import transport as transport_module
-from tasks_monitor.addresses import origin_of
-from tasks_monitor.transport import Endpoint, Exchange, FailureKind, Transport
+from tasks_monitor.transport import Endpoint, Exchange, Transport
 from tests.transport.server import RawServer, Received, error_of, http, result_of
 
 pytestmark = pytest.mark.asyncio
