@@ -29,9 +29,11 @@ from approvals.policy.model import (
     Rule,
     Starter,
     StarterKind,
+    Step,
 )
-from approvals.policy.reading import read_ask, read_rule
-from approvals.policy.words import consequence, describe, explain
+from approvals.policy.reading import read_rule
+from approvals.policy.reading_ask import read_ask, read_questions
+from approvals.policy.words import answering, consequence, describe, explain
 
 __all__ = [
     "DEFAULT_ASK",
@@ -53,12 +55,15 @@ __all__ = [
     "Snapshot",
     "Starter",
     "StarterKind",
+    "Step",
     "Waiting",
+    "answering",
     "consequence",
     "decision",
     "describe",
     "explain",
     "gate",
     "read_ask",
+    "read_questions",
     "read_rule",
 ]

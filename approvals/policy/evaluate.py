@@ -4,6 +4,7 @@ import fnmatch
 from collections.abc import Callable
 from typing import Any, Final
 
+from approvals.policy.checks import is_number
 from approvals.policy.model import (
     DEFAULT_ASK,
     BadRule,
@@ -16,7 +17,7 @@ from approvals.policy.model import (
     Starter,
     StarterKind,
 )
-from approvals.policy.reading import is_number, read_rule
+from approvals.policy.reading import read_rule
 from approvals.schema_form.budget import Budget, OutOfTime
 from approvals.schema_form.model import FieldRefused
 from approvals.schema_form.patterns import Patterns
@@ -41,7 +42,7 @@ def gate(rules: object, request: Request) -> Gate:
             rule = read_rule(raw)
             if _matches(rule, request, patterns):
                 ask = rule.ask if rule.effect is Effect.ASK else None
-                return Gate(rule.effect, rule.name, number, ask)
+                return Gate(rule.effect, rule.name, number, ask, questions=rule.questions)
         except BadRule as bad:
             return _asked(_name(raw), number, bad.sentence)
         except Exception:
@@ -51,7 +52,8 @@ def gate(rules: object, request: Request) -> Gate:
 
 
 def _asked(rule: str | None = None, number: int | None = None, error: str | None = None) -> Gate:
-    return Gate(Effect.ASK, rule, number, DEFAULT_ASK, error)
+    """What a rule that failed would have said of questions is not known: they go to others too."""
+    return Gate(Effect.ASK, rule, number, DEFAULT_ASK, error, DEFAULT_ASK if error else None)
 
 
 def _name(raw: object) -> str | None:

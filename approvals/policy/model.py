@@ -24,6 +24,7 @@ class Audience(StrEnum):
 
     REQUESTER = "requester"
     APPROVERS = "approvers"
+    ADMINS = "admins"
     PEOPLE = "people"
 
 
@@ -51,8 +52,20 @@ class Operator(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """Who is asked as well once it has waited for `after_s` seconds."""
+
+    after_s: int
+    audience: Audience
+    people: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Ask:
-    """Who is asked, how many must approve, and until when. `deadline_s` None: without a limit."""
+    """Who is asked, how many must approve, and until when. `deadline_s` None: without a limit.
+
+    `escalation` in order of time. `remember`: a decision may count for later calls too.
+    """
 
     audience: Audience = Audience.APPROVERS
     people: tuple[int, ...] = ()
@@ -60,10 +73,18 @@ class Ask:
     four_eyes: bool = True
     deadline_s: int | None = None
     at_deadline: AtDeadline = AtDeadline.EXPIRE
+    escalation: tuple[Step, ...] = ()
+    remember: bool = False
+
+    @property
+    def named(self) -> set[int]:
+        """Everybody it names, now or in a later step."""
+        return {*self.people, *(one for step in self.escalation for one in step.people)}
 
     def as_json(self) -> dict[str, Any]:
-        """As reading.read_ask() takes it."""
-        return {**asdict(self), "people": list(self.people)}
+        """As reading_ask.read_ask() takes it."""
+        steps = [{**asdict(step), "people": list(step.people)} for step in self.escalation]
+        return {**asdict(self), "people": list(self.people), "escalation": steps}
 
 
 #: What happens where no rule says anything, or a rule fails: one approver who did not start it,
@@ -102,6 +123,14 @@ class Rule:
     # annotations of the tool that must stand exactly so; they are the server's claims
     claims: tuple[tuple[str, bool], ...] = ()
     ask: Ask = DEFAULT_ASK
+    # who answers what the server asks during such a call; None: as the server's setting says
+    questions: Ask | None = None
+
+    @property
+    def named(self) -> set[int]:
+        """The ids of everybody the rule names."""
+        answer = self.questions.named if self.questions else set()
+        return {*self.starter.people, *self.ask.named, *answer}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +150,8 @@ class Gate:
     """What the policy says of one request.
 
     `rule` and `number` (from 1) name the rule that decided, None where none did; `ask` is set for
-    ASK only; `error` is a sentence for admins where a rule could not be applied.
+    ASK only; `error` is a sentence for admins where a rule could not be applied. `questions`: who
+    answers what the server asks during the call, None where no rule says.
     """
 
     effect: Effect
@@ -129,3 +159,4 @@ class Gate:
     number: int | None = None
     ask: Ask | None = None
     error: str | None = None
+    questions: Ask | None = None

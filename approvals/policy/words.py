@@ -16,6 +16,12 @@ from approvals.policy.model import (
     StarterKind,
 )
 
+_GROUPS = {
+    Audience.REQUESTER: "whoever starts it",
+    Audience.APPROVERS: "the team's approvers",
+    Audience.ADMINS: "the team's admins",
+    Audience.PEOPLE: "named people",
+}
 _UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
 
@@ -28,9 +34,8 @@ def who(ask: Ask) -> str:
     """Whom a gate asks, and how many of them."""
     if ask.audience is Audience.REQUESTER:
         return "whoever starts it"
-    group = "the team's approvers" if ask.audience is Audience.APPROVERS else "named people"
     count = "one" if ask.quorum == 1 else str(ask.quorum)
-    return f"{count} of {group}"
+    return f"{count} of {_GROUPS[ask.audience]}"
 
 
 def span(seconds: int) -> str:
@@ -40,18 +45,44 @@ def span(seconds: int) -> str:
     return f"{count} {unit}" if count == 1 else f"{count} {unit}s"
 
 
-def _what(gate: Gate) -> str:
+def _what(gate: Gate, names: Mapping[int, str] | None = None) -> str:
     if gate.effect is Effect.ALLOW:
         return "run at once"
     if gate.effect is Effect.DISABLED or gate.ask is None:
         return "be refused"
-    parts = [f"ask {who(gate.ask)}"]
-    if gate.ask.four_eyes:
-        parts.append("not whoever starts it")
-    if gate.ask.deadline_s is not None:
-        ends = "denied" if gate.ask.at_deadline is AtDeadline.DENY else "expired"
-        parts.append(f"within {span(gate.ask.deadline_s)} (then it is {ends})")
+    parts = ["ask " + _asked(gate.ask, names)]
+    if gate.ask.remember:
+        parts.append("unless such a call was approved before and that is remembered")
     return ", ".join(parts)
+
+
+def _asked(ask: Ask, names: Mapping[int, str] | None) -> str:
+    """Who is asked, until when, and who is asked later."""
+    parts = [who(ask) + _named_if(ask.audience, ask.people, names)]
+    if ask.four_eyes:
+        parts.append("not whoever starts it")
+    parts += [
+        f"after {span(step.after_s)} also {_GROUPS[step.audience]}"
+        + _named_if(step.audience, step.people, names)
+        for step in ask.escalation
+    ]
+    if ask.deadline_s is not None:
+        ends = "denied" if ask.at_deadline is AtDeadline.DENY else "expired"
+        parts.append(f"within {span(ask.deadline_s)} (then it is {ends})")
+    return ", ".join(parts)
+
+
+def _named_if(audience: Audience, people: tuple[int, ...], names: Mapping[int, str] | None) -> str:
+    if names is None or audience is not Audience.PEOPLE:
+        return ""
+    return f" ({_named(people, names)})"
+
+
+def answering(questions: Ask | None, names: Mapping[int, str] | None = None) -> str:
+    """Who answers what the server asks during the call, as a sentence; empty: nothing is said."""
+    if questions is None:
+        return ""
+    return f"What the server asks meanwhile is answered by {_asked(questions, names)}."
 
 
 def _why(gate: Gate) -> str:
@@ -71,10 +102,7 @@ def describe(rule: Rule, names: Mapping[int, str]) -> str:
 
 def consequence(rule: Rule, names: Mapping[int, str]) -> str:
     """What a rule gives, in the words of explain()."""
-    ask = rule.ask if rule.effect is Effect.ASK else None
-    said = _what(Gate(rule.effect, ask=ask))
-    people = ask.people if ask and ask.audience is Audience.PEOPLE else ()
-    return f"{said}: {_named(people, names)}" if people else said
+    return _what(Gate(rule.effect, ask=rule.ask if rule.effect is Effect.ASK else None), names)
 
 
 def _starters(starter: Starter, names: Mapping[int, str]) -> str:
