@@ -7,13 +7,12 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from approvals.folds import LONG_MESSAGE_CHARS
 from approvals.text import Segment, SegmentKind, reveal
 
 register = template.Library()
 
 FIRST_LINE_CHARS = 160
-#: A message longer than this is folded, and has to be opened before it is agreed to.
-LONG_MESSAGE_CHARS = 2000
 BEGINNING_CHARS = 600
 HUES = 6
 #: A deadline closer than this is shown as near.

@@ -78,6 +78,13 @@ KINDS: dict[str, Kind] = {
     "approval.decided": _kind("Decided: {choice}", "choice"),
     "approval.closed": _kind("The item closed: {reason}", "reason"),
     "approval.snoozed": _kind("{actor} put it aside for now"),
+    "approval.looked": _kind("{actor} opened the item"),
+    "approval.claimed": _kind("{actor} claimed it for {minutes} min", "minutes"),
+    "approval.released": _kind("{actor} gave it back"),
+    "approval.taken_over": _kind("{actor} took it over from {person}", "person"),
+    "approval.handed": _kind("{actor} handed it to {person}", "person"),
+    "approval.commented": _kind("{actor} wrote a comment"),
+    "approval.link_failed": _kind("{actor} says that the link did not work"),
     # the gate before the call, and the policy it follows
     "gate.evaluated": _kind("The policy says {effect} ({rule})", "effect", "rule", "number"),
     "gate.refused": _kind(
@@ -94,6 +101,7 @@ KINDS: dict[str, Kind] = {
     ),
     "policy.enabled": _kind("{actor} switched rule {rule} on", "rule"),
     "policy.disabled": _kind("{actor} switched rule {rule} off", "rule"),
+    "policy.reasons_changed": _kind("{actor} changed the usual reasons", "count"),
     "policy.removed": _kind("{actor} removed rule {rule} ({effect})", "rule", "effect"),
     # servers
     "server.added": _kind("{actor} added server {server}", "server"),

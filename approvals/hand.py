@@ -1,0 +1,68 @@
+"""Hand an item to a colleague who may decide it: theirs to claim first, and they are told."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+
+from approvals import claim, comments, notices
+from approvals.claim import Workable
+from approvals.outcomes import Missing, Refused
+from mcpdesk.accounts import access
+from mcpdesk.accounts.access import Member
+from mcpdesk.accounts.models import User
+
+NO_SUCH_COLLEAGUE = "Choose a colleague who may decide this. Nothing changed."
+TO_YOURSELF = "It cannot be handed to yourself: claim it instead."
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """The colleague has it until then (UTC)."""
+
+    to: User
+    until: datetime
+
+
+Outcome = Handed | Refused | Missing
+
+
+def hand(
+    approval_id: UUID, *, member: Member, to_user_id: int, words: str = "", now: datetime
+) -> Outcome:
+    """Give the claim to a colleague; `words`, if any, are a comment that they are told of.
+
+    Only somebody who may decide it gets it, and never past a third person's claim.
+    """
+    with transaction.atomic(durable=True):
+        found = claim.workable(approval_id, member)
+        if not isinstance(found, Workable):
+            return found
+        colleague = _colleague(found, to_user_id)
+        if colleague is None:
+            return Refused(NO_SUCH_COLLEAGUE)
+        refusal = _why_not(found, colleague, words, now)
+        if refusal is not None:
+            return Refused(refusal)
+        given = claim.give(found.approval, colleague, now)
+        claim.note(found, "approval.handed", now, person=str(colleague))
+        if words.strip():
+            comments.write(found.approval, found.member, words, now=now, also=(colleague,))
+        notices.handed(found.approval, colleague, found.member.user, now)
+        return Handed(colleague, given.until)
+
+
+def _colleague(found: Workable, user_id: int) -> User | None:
+    """Somebody who may decide this item right now."""
+    may = access.deciders(found.approval).filter(user_id=user_id).select_related("user").first()
+    return may.user if may else None
+
+
+def _why_not(found: Workable, colleague: User, words: str, now: datetime) -> str | None:
+    if colleague.pk == found.member.user_id:
+        return TO_YOURSELF
+    claimed = claim.why_not(found.approval, found.member.user_id, now)
+    if claimed or not words.strip():
+        return claimed
+    return comments.why_not(found.approval, found.member, words)
