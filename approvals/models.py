@@ -114,7 +114,8 @@ class PolicyRule(models.Model):
     def as_rule(self) -> dict[str, Any]:
         """The whole rule, as policy.gate() takes it."""
         match = self.match if isinstance(self.match, dict) else {"unreadable": True}
-        return {**match, "name": self.name, "effect": self.effect, "ask": self.ask}
+        rest = {"ask": self.ask, "questions": self.questions}
+        return {**match, "name": self.name, "effect": self.effect, **rest}
 
 
 class Approval(models.Model):
@@ -130,7 +131,10 @@ class Approval(models.Model):
     kind = models.CharField(max_length=8, choices=Kind.choices)
     shape = models.CharField(max_length=9, choices=Shape.choices)
     audience = models.CharField(max_length=12, choices=Audience.choices)
-    people = models.ManyToManyField(settings.AUTH_USER_MODEL, blank=True, related_name="+")
+    # they are asked beside the audience: named by the rule, or added by an escalation
+    people = models.ManyToManyField(
+        settings.AUTH_USER_MODEL, blank=True, related_name="approvals_put_to"
+    )
     state = models.CharField(
         max_length=12, choices=ApprovalState.choices, default=ApprovalState.OPEN
     )

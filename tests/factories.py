@@ -2,14 +2,14 @@
 
 import hashlib
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import factory
 from factory.django import DjangoModelFactory
 
 from approvals.models import Approval, Audience, Effect, Kind, PolicyRule, Shape
-from mcpdesk.accounts.models import Membership, Role, Team, User
+from mcpdesk.accounts.models import Absence, Membership, Role, Team, User
 from tasks_monitor.models import (
     Answerers,
     Attempt,
@@ -54,6 +54,19 @@ class MembershipFactory(DjangoModelFactory):
     team = factory.SubFactory(TeamFactory)
     user = factory.SubFactory(UserFactory)
     role = Role.APPROVER
+
+
+class AbsenceFactory(DjangoModelFactory):
+    """Away from the day before NOW to the day after it."""
+
+    class Meta:
+        model = Absence
+
+    team = factory.SubFactory(TeamFactory)
+    user = factory.SubFactory(UserFactory)
+    stand_in = factory.SubFactory(UserFactory)
+    starts_at = NOW - timedelta(days=1)
+    ends_at = NOW + timedelta(days=1)
 
 
 class ServerFactory(DjangoModelFactory):

@@ -7,12 +7,25 @@ are reached through the querysets and objects handed in, never imported.
 """
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum, auto
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-from django.db.models import Exists, Model, OuterRef, Q, QuerySet
+from django.db.models import (
+    Case,
+    Exists,
+    F,
+    IntegerField,
+    Model,
+    OuterRef,
+    Q,
+    QuerySet,
+    Value,
+    When,
+)
+from django.utils import timezone
 
-from mcpdesk.accounts.models import Membership, Role, Team, User
+from mcpdesk.accounts.models import Absence, Membership, Role, Team, User
 
 ModelT = TypeVar("ModelT", bound=Model)
 
@@ -45,17 +58,27 @@ MATRIX: dict[Role, frozenset[Permission]] = {
     Role.ADMIN: frozenset(Permission),
 }
 
-#: Roles that an approval put to "the team's approvers" is put to.
-APPROVING_ROLES = (Role.APPROVER, Role.ADMIN)
+#: Roles that may decide at all.
+DECIDING_ROLES = tuple(role for role in Role if Permission.DECIDE in MATRIX[role])
+#: The roles that an approval is put to which is put to roles.
+_AUDIENCES: dict[str, tuple[Role, ...]] = {
+    "approvers": (Role.APPROVER, Role.ADMIN),
+    "admins": (Role.ADMIN,),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A person in a team, as of this request."""
+    """A person in a team, as of this request.
+
+    `stands_in_for`: members who decide, are away now, and named this person as their stand-in.
+    Theirs is left empty: who stands in for a stand-in gains nothing by it.
+    """
 
     user: User
     team: Team
     role: Role
+    stands_in_for: tuple["Member", ...] = ()
 
     @property
     def user_id(self) -> int:
@@ -91,23 +114,55 @@ class DecidedLike(ApprovalLike, Protocol):
     operation: Any
 
 
+class Right(NamedTuple):
+    """One way in which somebody may decide; `acts_for` None: in their own right."""
+
+    user_id: int
+    acts_for: int | None
+
+
 def _memberships(user: User) -> QuerySet[Membership]:
     return Membership.objects.filter(user=user, user__is_active=True).select_related("team", "user")
 
 
-def _member(membership: Membership) -> Member:
-    return Member(membership.user, membership.team, Role(membership.role))
+def _away(stand_in: User, at: datetime) -> QuerySet[Membership]:
+    """Deciding members who are away then and named this person for the team they are away from."""
+    return (
+        Membership.objects.filter(
+            role__in=DECIDING_ROLES,
+            user__is_active=True,
+            user__absences__team=F("team"),
+            user__absences__stand_in=stand_in,
+            user__absences__starts_at__lte=at,
+            user__absences__ends_at__gt=at,
+        )
+        .select_related("team", "user")
+        .order_by("pk")
+        .distinct()
+    )
 
 
-def memberships_of(user: User) -> list[Member]:
-    """Every team the active person belongs to, by name."""
-    return [_member(m) for m in _memberships(user).order_by("team__name", "team_id")]
+def _members(memberships: QuerySet[Membership], user: User, at: datetime | None) -> list[Member]:
+    away = [_member(one) for one in _away(user, at or timezone.now())]
+    return [_member(one, away) for one in memberships]
 
 
-def member_in(user: User, team_id: int) -> Member | None:
+def _member(membership: Membership, away: list[Member] | None = None) -> Member:
+    role = Role(membership.role)
+    decides = role in DECIDING_ROLES
+    stands_in_for = [one for one in away or [] if decides and one.team_id == membership.team_id]
+    return Member(membership.user, membership.team, role, tuple(stands_in_for))
+
+
+def memberships_of(user: User, at: datetime | None = None) -> list[Member]:
+    """Every team the active person belongs to, by name; `at` (UTC) None: as of now."""
+    return _members(_memberships(user).order_by("team__name", "team_id"), user, at)
+
+
+def member_in(user: User, team_id: int, at: datetime | None = None) -> Member | None:
     """The person as a member of that team, or None (not a member, or deactivated)."""
-    membership = _memberships(user).filter(team_id=team_id).first()
-    return _member(membership) if membership else None
+    found = _members(_memberships(user).filter(team_id=team_id), user, at)
+    return found[0] if found else None
 
 
 def in_team(member: Member, queryset: QuerySet[ModelT]) -> QuerySet[ModelT]:
@@ -118,12 +173,23 @@ def in_team(member: Member, queryset: QuerySet[ModelT]) -> QuerySet[ModelT]:
 
 
 def put_to(member: Member) -> Q:
-    """Approvals put to this member, open or not: the audience fixed when the approval was made."""
-    to_me = Q(audience="requester", operation__started_by=member.user_id) | Q(
-        audience="people", people=member.user_id
-    )
-    if member.role in APPROVING_ROLES:
-        to_me |= Q(audience="approvers")
+    """Approvals put to this member, open or not: to them, or to somebody they stand in for.
+
+    The audience was fixed when the approval was made; people who are named count beside it.
+    """
+    to_me = _in_own_right(member)
+    for away in member.stands_in_for:
+        to_me |= _in_own_right(away)
+    return to_me & ~started_by_same(member)
+
+
+def _in_own_right(member: Member) -> Q:
+    """Approvals put to this very member. Whoever started it is left out of four eyes altogether."""
+    to_me = Q(audience="requester", operation__started_by=member.user_id)
+    # a sub-query: a join would give an approval once for each person named
+    to_me |= Q(Exists(User.objects.filter(pk=member.user_id, approvals_put_to=OuterRef("pk"))))
+    audiences = [audience for audience, roles in _AUDIENCES.items() if member.role in roles]
+    to_me |= Q(audience__in=audiences)
     return Q(team_id=member.team_id) & to_me & ~started_by_same(member)
 
 
@@ -134,8 +200,7 @@ def started_by_same(member: Member) -> Q:
 
 def was_put_to(member: Member, approval: ApprovalLike) -> bool:
     """Whether this approval was put to this member."""
-    manager = type(approval)._default_manager  # type: ignore[attr-defined]
-    return bool(manager.filter(put_to(member), pk=approval.pk).exists())
+    return _row(approval).filter(put_to(member)).exists()
 
 
 def may_decide(member: Member, approval: ApprovalLike) -> bool:
@@ -147,20 +212,78 @@ def may_decide(member: Member, approval: ApprovalLike) -> bool:
     )
 
 
-def deciders(approval: DecidedLike) -> QuerySet[Membership]:
-    """Everybody for whom may_decide() is true right now, in one query."""
-    roles = [role for role, permissions in MATRIX.items() if Permission.DECIDE in permissions]
-    starter = approval.operation.started_by_id
-    found = Membership.objects.filter(
-        team_id=approval.team_id, user__is_active=True, role__in=roles
+def acting_for(member: Member, approval: ApprovalLike) -> User | None:
+    """Whose stand-in the member decides this approval as; None: in their own right, or not."""
+    acts_for = _row(approval).values_list(acting_for_rows(member), flat=True).first()
+    return next((away.user for away in member.stands_in_for if away.user_id == acts_for), None)
+
+
+def acting_for_rows(member: Member) -> Case:
+    """acting_for() as a column of approvals: the id of the person, or null."""
+    whens = [When(_in_own_right(away), then=Value(away.user_id)) for away in member.stands_in_for]
+    own = When(_in_own_right(member) | started_by_same(member), then=Value(None))
+    return Case(own, *whens, default=Value(None), output_field=IntegerField())
+
+
+def _row(approval: ApprovalLike) -> QuerySet[Any]:
+    manager = type(approval)._default_manager  # type: ignore[attr-defined]
+    return manager.filter(pk=approval.pk)  # type: ignore[no-any-return]
+
+
+def deciders(approval: DecidedLike, at: datetime | None = None) -> QuerySet[Membership]:
+    """Everybody for whom may_decide() is true at `at` (UTC; None: now), in one query."""
+    own = _deciders_in_own_right(approval)
+    stand_ins = _absences(approval, own, at).values("stand_in")
+    allowed = _allowed(approval)
+    return allowed.filter(Q(pk__in=own.values("pk")) | Q(user__in=stand_ins))
+
+
+def rights(approval: DecidedLike, at: datetime | None = None) -> frozenset[Right]:
+    """Every way in which somebody may decide at `at` (UTC; None: now), in two queries.
+
+    A vote counts as long as the right that it was given by is one of these.
+    """
+    own = _deciders_in_own_right(approval)
+    stand_ins = _absences(approval, own, at).filter(stand_in__in=_allowed(approval).values("user"))
+    return frozenset(
+        [Right(user_id, None) for user_id in own.values_list("user_id", flat=True)]
+        + [Right(*pair) for pair in stand_ins.values_list("stand_in_id", "user_id")]
     )
-    if approval.audience == "approvers":
-        found = found.filter(role__in=APPROVING_ROLES)
-    elif approval.audience == "requester":
-        found = found.filter(user_id=starter)
-    else:
-        found = found.filter(user__in=approval.people.all())
+
+
+def headcount(approval: DecidedLike) -> int:
+    """How many votes could count: a person and whoever stands in for them are one."""
+    return _deciders_in_own_right(approval).count()
+
+
+def _allowed(approval: DecidedLike) -> QuerySet[Membership]:
+    """Active members whose role decides, without whoever started it where four eyes are asked."""
+    found = Membership.objects.filter(
+        team_id=approval.team_id, user__is_active=True, role__in=DECIDING_ROLES
+    )
+    starter = approval.operation.started_by_id
     return found.exclude(user_id=starter) if approval.four_eyes and starter else found
+
+
+def _deciders_in_own_right(approval: DecidedLike) -> QuerySet[Membership]:
+    asked = Q(user__in=approval.people.all())
+    asked |= Q(role__in=_AUDIENCES.get(approval.audience, ()))
+    if approval.audience == "requester":
+        asked |= Q(user_id=approval.operation.started_by_id)
+    return _allowed(approval).filter(asked)
+
+
+def _absences(
+    approval: DecidedLike, own: QuerySet[Membership], at: datetime | None
+) -> QuerySet[Absence]:
+    """Absences from the approval's team of those who decide it in their own right."""
+    now = at or timezone.now()
+    return Absence.objects.filter(
+        team_id=approval.team_id,
+        user__in=own.values("user"),
+        starts_at__lte=now,
+        ends_at__gt=now,
+    )
 
 
 def may_see_payload(member: Member, operation: OperationLike) -> bool:
