@@ -10,6 +10,10 @@ from django.dispatch import Signal
 #: operation ended that waited at the gate.
 input_requests_changed = Signal()
 
+#: Sent with `stretch` (engine.hold.Stretch) in the transaction in which a hold ends: a receiver
+#: that fails keeps it from ending.
+hold_ended = Signal()
+
 
 def tell_input_requests_changed(operation_id: UUID) -> None:
     """Send the signal once the current transaction commits; a failing receiver is logged."""

@@ -42,6 +42,7 @@ KINDS: dict[str, Kind] = {
         "request_id",
         "round",
     ),
+    "call.held": _kind("On hold: the call is not sent until somebody ends that"),
     "call.not_sent": _kind("Call {attempt} did not leave: {reason}", "attempt", "reason"),
     "call.answered": _kind(
         "Call {attempt} came to {outcome}", "attempt", "outcome", "code", "duration_ms"
@@ -96,6 +97,7 @@ KINDS: dict[str, Kind] = {
     "gate.progress": _kind("{count} of {needed} have approved", "count", "needed"),
     "policy.added": _kind("{actor} added rule {rule} ({effect})", "rule", "effect", "number"),
     "policy.changed": _kind("{actor} changed rule {rule}: {fields}", "rule", "fields"),
+    "policy.renamed": _kind("{actor} renamed rule {before} to {rule}", "before", "rule"),
     "policy.moved": _kind(
         "{actor} moved rule {rule} from place {before} to {after}", "rule", "before", "after"
     ),
@@ -103,6 +105,35 @@ KINDS: dict[str, Kind] = {
     "policy.disabled": _kind("{actor} switched rule {rule} off", "rule"),
     "policy.reasons_changed": _kind("{actor} changed the usual reasons", "count"),
     "policy.removed": _kind("{actor} removed rule {rule} ({effect})", "rule", "effect"),
+    "policy.imported": _kind(
+        "{actor} imported the policy: {added} added, {changed} changed, {removed} removed",
+        "added",
+        "changed",
+        "removed",
+    ),
+    # decisions that count for later calls too
+    "remembered.left": _kind(
+        "{actor} has this approval remembered for {hours} h: {arguments}, {starter}",
+        "remembered",
+        "hours",
+        "arguments",
+        "starter",
+    ),
+    "remembered.used": _kind(
+        "Nobody is asked: {person} has approved such calls before (remembered as {remembered})",
+        "remembered",
+        "person",
+    ),
+    "remembered.revoked": _kind(
+        "{actor} took back the approval of {tool} that {person} had remembered",
+        "remembered",
+        "tool",
+        "person",
+    ),
+    # lists of the inbox that a team keeps
+    "filter.saved": _kind("{actor} saved the list {name} for the team", "name"),
+    "filter.renamed": _kind("{actor} renamed the team's list {before} to {name}", "before", "name"),
+    "filter.removed": _kind("{actor} deleted the team's list {name}", "name"),
     # servers
     "server.added": _kind("{actor} added server {server}", "server"),
     "server.changed": _kind("{actor} changed {server}: {fields}", "server", "fields"),
@@ -110,6 +141,26 @@ KINDS: dict[str, Kind] = {
     "server.throttled": _kind("{server} asked to slow down for {seconds} s", "server", "seconds"),
     "server.unreachable": _kind("{server} cannot be reached: {reason}", "server", "reason"),
     "server.reachable": _kind("{server} can be reached again", "server"),
+    "hold.begun": _kind("{actor} stopped everything that is sent to {scope}", "scope"),
+    "hold.ended": _kind("{actor} let it go on to {scope}, after {seconds} s", "scope", "seconds"),
+    # what people are told
+    "alert.raised": _kind("The admins were alerted ({about})", "about"),
+    "alert.closed": _kind("What the admins were alerted of is over ({about})", "about"),
+    "notice.sent": _kind("{to} was told by {medium} ({topic})", "to", "medium", "topic"),
+    "notice.given_up": _kind(
+        "{to} could not be told by {medium} ({topic})", "to", "medium", "topic"
+    ),
+    "notice.sent_again": _kind("{actor} sent a message to {to} again", "to", "medium"),
+    "channel.added": _kind("{actor} added the channel {channel} ({medium})", "channel", "medium"),
+    "channel.changed": _kind(
+        "{actor} changed the channel {channel}: {fields}", "channel", "fields"
+    ),
+    "channel.enabled": _kind("{actor} switched the channel {channel} on", "channel"),
+    "channel.disabled": _kind("{actor} switched the channel {channel} off", "channel"),
+    "channel.gone": _kind("The channel {channel} was switched off: its address is gone", "channel"),
+    "channel.rotated": _kind("{actor} gave the channel {channel} a new secret", "channel"),
+    "channel.removed": _kind("{actor} deleted the channel {channel}", "channel"),
+    "notices.arguments": _kind("{actor} switched arguments in messages {to}", "to"),
     # people
     "member.added": _kind("{actor} added {person} as {role}", "person", "role"),
     "member.role_changed": _kind(

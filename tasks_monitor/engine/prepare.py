@@ -10,6 +10,7 @@ from django.db import connection, transaction
 from mcpdesk.mcp.headers import HeaderPlan, InvalidToolHeader, header_plan
 from tasks_monitor.engine.claim import Claim, release
 from tasks_monitor.engine.endpoints import endpoint_for
+from tasks_monitor.engine.hold import stops
 from tasks_monitor.engine.rows import lock, move, note
 from tasks_monitor.engine.work import Call, Cancel, Poll, Update, Work
 from tasks_monitor.models import (
@@ -64,8 +65,14 @@ def _held(claim: Claim) -> Operation | None:
 @transaction.atomic
 def _begin_call(claim: Claim, now: datetime) -> Call | None:
     """Record `calling` and the attempt: the request may leave once this has committed."""
+    stopped = stops(claim.server.server_id)
     operation = _held(claim)
     if operation is None or operation.state != State.READY:
+        return None
+    if stopped:
+        # not to be claimed again before the end of the hold, which makes it due
+        release(claim, due_at=None)
+        note(operation, "call.held", now)
         return None
     plan = _header_plan(operation)
     if isinstance(plan, str):
@@ -136,11 +143,22 @@ def _next_for_task(claim: Claim, now: datetime) -> Work | None:
     """An answer before a cancellation, a cancellation before a poll; a poll where in doubt.
 
     After a request that got no answer comes a poll: a cancellation that the server never answers
-    must not hide how the task ends.
+    must not hide how the task ends. Under a hold nothing but polls is sent.
     """
+    stopped = stops(claim.server.server_id)
     operation = _held(claim)
     if operation is None:
         return None
+    sent = None if stopped else _answer_or_cancel(claim, operation, now)
+    if sent is not None:
+        return sent
+    if operation.poll_not_before and operation.poll_not_before > now:
+        release(claim, due_at=operation.poll_not_before)
+        return None
+    return Poll(claim)
+
+
+def _answer_or_cancel(claim: Claim, operation: Operation, now: datetime) -> Update | Cancel | None:
     deliveries = list(
         Delivery.objects.select_for_update(of=("self",))
         .select_related("input_request")
@@ -156,12 +174,7 @@ def _next_for_task(claim: Claim, now: datetime) -> Work | None:
         responses = dict(d.as_input_response() for d in deliveries)
         return Update(claim, tuple(d.pk for d in deliveries), responses)
     cancels = operation.cancel_requested_at and operation.cancel_sent_at is None
-    if cancels and not operation.failed_polls:
-        return Cancel(claim)
-    if operation.poll_not_before and operation.poll_not_before > now:
-        release(claim, due_at=operation.poll_not_before)
-        return None
-    return Poll(claim)
+    return Cancel(claim) if cancels and not operation.failed_polls else None
 
 
 def _mark_sent(operation: Operation, deliveries: list[Delivery], now: datetime) -> None:

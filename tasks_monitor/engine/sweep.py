@@ -12,6 +12,7 @@ from django.db.models import Q
 
 from mcpdesk.audit.log import CLOCK
 from tasks_monitor.engine.rows import lock, may_repeat, move
+from tasks_monitor.holds import is_held
 from tasks_monitor.models import Attempt, AttemptOutcome, Operation
 from tasks_monitor.states import POLLED, TERMINAL, State
 
@@ -80,10 +81,10 @@ def _lease_ended(operation: Operation, now: datetime) -> bool:
 
 
 def _deadlines(now: datetime) -> int:
-    """Our own deadline passed: an expiry, never anybody's refusal."""
+    """Our own deadline passed: an expiry, never anybody's refusal. Under a hold it stands still."""
     waiting = [State.AWAITING_APPROVAL, State.READY, State.INPUT_REQUIRED, State.WORKING]
     ids = Operation.objects.filter(
-        state__in=[*waiting, State.STUCK], deadline_at__lte=now
+        ~is_held(), state__in=[*waiting, State.STUCK], deadline_at__lte=now
     ).values_list("pk", flat=True)[:BATCH]
     return _each(_expire, ids, now)
 
