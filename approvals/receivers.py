@@ -1,11 +1,12 @@
-"""Facts go up: the engine says that questions changed, and the inbox rings its own wake-up."""
+"""What the layers below ask or tell the inbox: questions changed; is this message still wanted."""
 
 from typing import Any
 from uuid import UUID
 
 from django.dispatch import receiver
 
-from approvals import tasks
+from approvals import notices, tasks
+from mcpdesk.notify import standing
 from tasks_monitor.signals import input_requests_changed
 
 
@@ -13,3 +14,6 @@ from tasks_monitor.signals import input_requests_changed
 def ring(sender: object, *, operation_id: UUID, **_: Any) -> None:
     """Sent after the commit. A wake-up that is lost costs nothing: the sweep finds the rows."""
     tasks.take_in.delay(str(operation_id))
+
+
+standing.register("approval", notices.why_not_any_more)

@@ -67,6 +67,7 @@ INSTALLED_APPS = [
     "template_partials",
     "mcpdesk.accounts",
     "mcpdesk.audit",
+    "mcpdesk.notify",
     "tasks_monitor",
     "approvals",
     "mcpdesk.web",
@@ -171,6 +172,9 @@ ENGINE = {
     "POLL_TIMEOUT_S": env.float("MCPDESK_POLL_TIMEOUT_S", default=30.0),
     "MAX_POLLS": env.int("MCPDESK_MAX_POLLS", default=100_000),
     "MAX_AGE_DAYS": env.int("MCPDESK_MAX_AGE_DAYS", default=30),
+    # after a claim that found only a few operations the next one waits this long (s) for more, or
+    # until somebody rings
+    "GATHER_S": env.float("MCPDESK_GATHER_S", default=0.1),
     # a drain hands the Celery slot back after this long (s); the clock rings again
     "DRAIN_S": env.float("MCPDESK_DRAIN_S", default=30.0),
 }

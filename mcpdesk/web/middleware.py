@@ -1,6 +1,5 @@
 """What each request goes through: who asks and in which zone, and what is asked and kept at all."""
 
-import zoneinfo
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -11,6 +10,7 @@ from django.utils.cache import add_never_cache_headers
 from mcpdesk.accounts.access import memberships_of
 from mcpdesk.accounts.models import User
 from mcpdesk.accounts.sessions import chosen
+from mcpdesk.accounts.zones import zone_of
 
 Respond = Callable[[HttpRequest], HttpResponse]
 
@@ -62,11 +62,3 @@ class MemberMiddleware:
         marked.member = chosen(marked.memberships, request.session)
         with timezone.override(zone_of(request.user)):
             return self.get_response(request)
-
-
-def zone_of(user: User) -> zoneinfo.ZoneInfo:
-    """The person's time zone; UTC when the machine does not know the name (any more)."""
-    try:
-        return zoneinfo.ZoneInfo(user.time_zone)
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError):
-        return zoneinfo.ZoneInfo("UTC")

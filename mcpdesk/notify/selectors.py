@@ -1,0 +1,40 @@
+"""Reading the outbox: what became of messages, for items, channels and the admins' lists."""
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from mcpdesk.notify.models import Alert, Message, MessageState, Topic
+
+
+def told_about(matter: str, topics: Iterable[Topic]) -> set[int]:
+    """The ids of everybody who was told of a matter, or is about to be."""
+    told = Message.objects.filter(matter=matter, topic__in=list(topics), user__isnull=False)
+    return set(told.values_list("user_id", flat=True))
+
+
+def of_approval(approval_id: UUID) -> QuerySet[Message]:
+    """Every message about one item, oldest first, with its recipient: one query.
+
+    For templates/notify/deliveries.html.
+    """
+    return (
+        Message.objects.filter(matter=f"approval:{approval_id}")
+        .select_related("user", "channel", "subscription")
+        .order_by("created_at", "pk")
+    )
+
+
+def open_alerts(team_id: int) -> QuerySet[Alert]:
+    """What the admins of a team have to look at, the latest first."""
+    return Alert.objects.filter(team_id=team_id, closed_at__isnull=True)
+
+
+def dead_letters(team_id: int) -> QuerySet[Message]:
+    """Messages that were given up, the latest first."""
+    return (
+        Message.objects.filter(team_id=team_id, state=MessageState.DEAD)
+        .select_related("user", "channel", "subscription")
+        .order_by("-finished_at")
+    )
