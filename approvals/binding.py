@@ -16,6 +16,8 @@ from mcpdesk.mcp.jsontext import canonical
 
 #: How long an open page may be answered from.
 MAX_AGE = timedelta(hours=24)
+#: How far the clock of the process that showed a page may be ahead of the one that takes its form.
+MAX_SKEW = timedelta(seconds=60)
 
 FORGED = "This form was not made by the desk. Nothing was sent; answer from the page below."
 FOREIGN = "This form was made for somebody else. Nothing was sent; answer from the page below."
@@ -61,13 +63,15 @@ def why_not(token: str, approval: Approval, *, user_id: int, now: datetime) -> s
         return OTHER_ITEM
     if bound.version != approval.version or bound.digest != digest(approval):
         return CHANGED
-    if not timedelta(0) <= timedelta(seconds=now.timestamp() - bound.shown_at) <= MAX_AGE:
+    if not -MAX_SKEW <= timedelta(seconds=now.timestamp() - bound.shown_at) <= MAX_AGE:
         return TOO_OLD
     return None
 
 
 def digest(approval: Approval) -> str:
-    """Hex SHA-256 of exactly what the page shows: who asks, what runs, and what is asked."""
+    """Hex SHA-256 of exactly what the page shows: who asks, what runs, what is asked, and the
+    answer that somebody has proposed.
+    """
     operation = approval.operation
     server = operation.server
     request = approval.input_request
@@ -76,6 +80,7 @@ def digest(approval: Approval) -> str:
         [operation.tool_name, operation.payload.arguments],
         [request.method, request.params, request.problem] if request else None,
         approval.policy,
+        approval.proposal,
     ]
     return hashlib.sha256(canonical(shown).encode("ascii")).hexdigest()
 

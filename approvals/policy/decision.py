@@ -1,4 +1,4 @@
-"""What the votes on a gate come to."""
+"""What the votes on an item come to."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from approvals.policy.model import Ask, AtDeadline
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What was fixed when the gate was made: changing a rule never changes an approval.
+    """What was fixed when the item was made: changing a rule never changes an approval.
 
     `started_by` is the id of whoever started it (None: a service); `deadline_at` is aware UTC.
     """
@@ -22,11 +22,17 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """What one person said, and when (UTC)."""
+    """What one person said, and when (UTC); `acted_for`: whose stand-in they said it as."""
 
     user_id: int
     approves: bool
     at: datetime
+    acted_for: int | None = None
+
+    @property
+    def people(self) -> set[int]:
+        """Who has spoken with it: the voter, and whom they stood in for."""
+        return {self.user_id} if self.acted_for is None else {self.user_id, self.acted_for}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +70,21 @@ Decision: TypeAlias = Waiting | Approved | Denied | Expired
 def decision(snapshot: Snapshot, votes: Iterable[Ballot], now: datetime) -> Decision:
     """What the votes come to at `now`.
 
-    One refusal refuses. A person counts once, whoever started it never under four eyes, a vote at
-    or after the deadline never. Time alone expires or denies, and never approves.
+    One refusal refuses. A person counts once, and so do a person and whoever stands in for them;
+    under four eyes whoever started it never counts, nor whoever acts for them, nor they for
+    anybody. A vote at or after the deadline never does. Time alone expires or denies, and never
+    approves.
     """
     approvals: dict[int, None] = {}
+    spoken: set[int] = set()
     for ballot in sorted(votes, key=lambda vote: vote.at):
         if not _counts(snapshot, ballot):
             continue
         if not ballot.approves:
             return Denied(ballot.user_id)
+        if not spoken.isdisjoint(ballot.people):
+            continue
+        spoken |= ballot.people
         approvals[ballot.user_id] = None
         if len(approvals) >= snapshot.ask.quorum:
             return Approved(tuple(approvals))
@@ -82,6 +94,6 @@ def decision(snapshot: Snapshot, votes: Iterable[Ballot], now: datetime) -> Deci
 
 
 def _counts(snapshot: Snapshot, ballot: Ballot) -> bool:
-    if snapshot.ask.four_eyes and ballot.user_id == snapshot.started_by:
+    if snapshot.ask.four_eyes and snapshot.started_by in ballot.people:
         return False
     return snapshot.deadline_at is None or ballot.at < snapshot.deadline_at

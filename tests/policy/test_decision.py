@@ -33,8 +33,8 @@ def a_snapshot(
     return Snapshot(ask, STARTER, deadline_at)
 
 
-def yes(user_id: int, minute: int = 0) -> Ballot:
-    return Ballot(user_id, True, NOW + timedelta(minutes=minute))
+def yes(user_id: int, minute: int = 0, acted_for: int | None = None) -> Ballot:
+    return Ballot(user_id, True, NOW + timedelta(minutes=minute), acted_for)
 
 
 def no(user_id: int, minute: int = 0) -> Ballot:
@@ -63,6 +63,24 @@ def test_whoever_started_it_neither_approves_nor_counts_under_four_eyes() -> Non
     assert decision(a_snapshot(four_eyes=False), [yes(STARTER)], NOW) == Approved((STARTER,))
 
 
+def test_a_person_and_whoever_stands_in_for_them_count_once_together() -> None:
+    assert decision(a_snapshot(2), [yes(2), yes(3, acted_for=2)], NOW) == Waiting(1, 2)
+    assert decision(a_snapshot(2), [yes(3, acted_for=2), yes(2)], NOW) == Waiting(1, 2)
+    assert decision(a_snapshot(2), [yes(3, acted_for=2), yes(4, acted_for=2)], NOW) == Waiting(1, 2)
+    assert decision(a_snapshot(2), [yes(3, acted_for=2), yes(4)], NOW) == Approved((3, 4))
+
+
+def test_under_four_eyes_nobody_acts_for_the_starter_nor_the_starter_for_anybody() -> None:
+    by_stand_in, by_starter = yes(2, acted_for=STARTER), yes(STARTER, acted_for=2)
+    assert decision(a_snapshot(), [by_stand_in, by_starter], NOW) == Waiting(0, 1)
+    assert decision(a_snapshot(four_eyes=False), [by_stand_in], NOW) == Approved((2,))
+
+
+def test_a_stand_in_refuses_as_well_as_anybody() -> None:
+    refusal = Ballot(3, False, NOW, acted_for=2)
+    assert decision(a_snapshot(2), [yes(2), refusal], NOW) == Denied(3)
+
+
 def test_the_deadline_expires_or_denies_without_naming_anybody() -> None:
     assert decision(a_snapshot(deadline_at=DEADLINE), [], DEADLINE) == Expired()
     denies = a_snapshot(deadline_at=DEADLINE, at_deadline=AtDeadline.DENY)
@@ -81,6 +99,7 @@ _ballots = st.lists(
         user_id=st.integers(1, 5),
         approves=st.booleans(),
         at=st.integers(0, 120).map(lambda minute: NOW + timedelta(minutes=minute)),
+        acted_for=st.none() | st.integers(1, 5),
     ),
     max_size=12,
 )
@@ -105,6 +124,26 @@ def test_it_is_approved_only_by_enough_distinct_people_in_time(
         assert len(set(found.by)) == len(found.by) >= snapshot.ask.quorum
         assert set(found.by) <= in_time
         assert not (snapshot.ask.four_eyes and STARTER in found.by)
+
+
+@given(_snapshots, _ballots)
+def test_no_two_of_those_who_count_have_spoken_for_the_same_person(
+    snapshot: Snapshot, ballots: list[Ballot]
+) -> None:
+    found = decision(snapshot, ballots, NOW + timedelta(minutes=120))
+    if isinstance(found, Approved):
+        # some choice of one ballot for each of them shares nobody, and not the starter
+        assert _apart(found.by, ballots, {STARTER} if snapshot.ask.four_eyes else set())
+
+
+def _apart(voters: tuple[int, ...], ballots: list[Ballot], taken: set[int]) -> bool:
+    if not voters:
+        return True
+    theirs = [one for one in ballots if one.user_id == voters[0] and one.approves]
+    return any(
+        taken.isdisjoint(one.people) and _apart(voters[1:], ballots, taken | one.people)
+        for one in theirs
+    )
 
 
 @given(_snapshots, _ballots)
