@@ -1,8 +1,8 @@
 """The policies, and the inbox: approvals, the votes on them, what people have typed so far."""
 
 import uuid
-from datetime import datetime
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, Final
 
 from django.conf import settings
 from django.db import models
@@ -11,6 +11,9 @@ from django.db.models import Q
 from mcpdesk.accounts.models import Team
 from mcpdesk.encryption import EncryptedJSONField
 from tasks_monitor.models import InputRequest, Operation, Server
+
+#: A moment that is always over: the clock looks at the item at its next look.
+AT_ONCE: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Kind(models.TextChoices):
@@ -163,6 +166,10 @@ class Approval(models.Model):
     reminders = models.PositiveSmallIntegerField(default=0)
     # how many of the escalation steps in `policy` were taken
     escalations = models.PositiveSmallIntegerField(default=0)
+    # the queue of the clock: when it looks at this item next, while it is open
+    look_at = models.DateTimeField(default=AT_ONCE)
+    # fewer people are left than have to decide; null: enough are, or it was not looked at yet
+    nobody_since = models.DateTimeField(null=True)
     decision = models.CharField(
         max_length=8, choices=[*Choice.choices, *Verdict.choices], blank=True
     )
@@ -208,6 +215,8 @@ class Approval(models.Model):
                 name="approval_open",
             ),
             models.Index(fields=["team", "-closed_at"], name="approval_closed"),
+            # clockwork.look: what the clock is to look at, longest due first
+            models.Index(fields=["look_at"], condition=Q(state="open"), name="approval_to_look_at"),
         ]
 
     def __str__(self) -> str:
