@@ -18,10 +18,11 @@ from typing import Any
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
 
+from mcpdesk.http.client import Failure, FailureKind
 from mcpdesk.mcp import pacing
 from mcpdesk.mcp.outcomes import InvalidResult, NoAnswer, TaskCreated
 from mcpdesk.mcp.tasks import Task
-from tasks_monitor.engine.claim import ServerFacts, claim
+from tasks_monitor.engine.claim import Claim, ServerFacts, claim, release_unused
 from tasks_monitor.engine.health import note_exchanges
 from tasks_monitor.engine.network import Network, Result
 from tasks_monitor.engine.prepare import prepare
@@ -34,22 +35,24 @@ from tasks_monitor.engine.settle_task import (
     settle_unchanged,
     settle_update,
 )
-from tasks_monitor.engine.work import Call, Cancel, Done, Poll, Update, Work
+from tasks_monitor.engine.work import Broke, Call, Cancel, Done, Left, Poll, Update, Work
 from tasks_monitor.session import Step
-from tasks_monitor.transport import Exchange, Failure, FailureKind
+from tasks_monitor.transport import Exchange
 
 logger = logging.getLogger(__name__)
 
-WAIT_S = 0.25
-#: A claim that found several operations and yet only a few costs as much as a full one: where no
-#: slot was taken, so that no more were due, the next one waits this long (s) and takes more.
-FEW = 8
-GATHER_S = 0.015
+#: How long (s) a drain waits for a result before it looks for more work.
+WAIT_S = 0.1
+#: A claim costs about the same for few operations as for many. One that found fewer than this is
+#: followed by the next one after GATHER_S, unless somebody rings.
+FEW = 32
 #: How long a result waits for a database that is away (about a minute in all).
 PAUSES_S = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 #: Set when the process is asked to end: nothing new is claimed, what is in flight is applied.
 stopping = threading.Event()
 _draining = threading.Lock()
+#: Somebody wants work looked for at once.
+_rung = threading.Event()
 
 
 def drain(network: Network, clock: Callable[[], datetime], budget_s: float | None = None) -> bool:
@@ -60,6 +63,7 @@ def drain(network: Network, clock: Callable[[], datetime], budget_s: float | Non
     this process is at work: it was nudged and will find what is due.
     """
     if not _draining.acquire(blocking=False):
+        _rung.set()
         network.nudge()
         return False
     try:
@@ -71,17 +75,29 @@ def drain(network: Network, clock: Callable[[], datetime], budget_s: float | Non
 
 def _drain(network: Network, clock: Callable[[], datetime], until: datetime) -> None:
     while True:
-        now, begun, was_idle = clock(), 0, not network.in_flight
+        now, begun = clock(), 0
         if not stopping.is_set():
             if now >= until:
                 return
+            _rung.clear()
             begun = _begin(network, now)
         # an earlier drain may have left exchanges behind
         if not network.in_flight:
             return
+        _finish(network, clock, settings.ENGINE["GATHER_S"] if begun < FEW else 0.0)
+
+
+def _finish(network: Network, clock: Callable[[], datetime], pause_s: float) -> None:
+    """Write down what comes back, until it is time for the next claim."""
+    until = time.monotonic() + pause_s
+    while True:
         settle(network.collect(WAIT_S), clock())
-        if was_idle and 1 < begun < FEW:
-            time.sleep(GATHER_S)
+        left_s = until - time.monotonic()
+        if left_s <= 0 or _rung.is_set():
+            return
+        if not network.in_flight:
+            _rung.wait(left_s)
+            return
 
 
 def _begin(network: Network, now: datetime) -> int:
@@ -103,6 +119,8 @@ def settle(results: list[Result], now: datetime) -> None:
     unchanged: list[tuple[Poll, datetime]] = []
     exchanges: dict[ServerFacts, list[Exchange]] = defaultdict(list)
     for result in results:
+        if isinstance(result, Left):
+            continue
         done = _as_done(result, now)
         exchanges[done.work.claim.server].append(done.step.exchange)
         work, outcome = done.work, done.step.outcome
@@ -110,18 +128,23 @@ def settle(results: list[Result], now: datetime) -> None:
             unchanged.append((work, _next_poll(work, outcome, now)))
         else:
             _settle_one(done, now)
-    _insist(lambda: _settle_together(unchanged, exchanges, now))
+    left = [result.work.claim for result in results if isinstance(result, Left)]
+    _insist(lambda: _settle_together(unchanged, exchanges, left, now))
 
 
 def _settle_together(
     unchanged: list[tuple[Poll, datetime]],
     exchanges: dict[ServerFacts, list[Exchange]],
+    left: list[Claim],
     now: datetime,
 ) -> None:
     if unchanged:
         settle_unchanged(unchanged, now)
     for server, seen in exchanges.items():
         _note_health(server, seen, now)
+    # last: a server that asked for a pause is on it by now
+    if left:
+        release_unused(left)
 
 
 def _note_health(server: ServerFacts, seen: list[Exchange], now: datetime) -> None:
@@ -194,7 +217,7 @@ def _apply(work: Work, step: Step[Any], now: datetime) -> None:
         settle_cancel(work, step, now)
 
 
-def _as_done(result: Result, now: datetime) -> Done:
+def _as_done(result: Done | Broke, now: datetime) -> Done:
     """An exchange that raised is one that was sent and never answered."""
     if isinstance(result, Done):
         return result

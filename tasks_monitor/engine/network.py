@@ -7,16 +7,22 @@ servers stay open between drains.
 import asyncio
 import queue
 import threading
+from collections import deque
 from collections.abc import Iterable
 from functools import lru_cache
+from uuid import UUID
 
-from tasks_monitor.engine.work import Broke, Done, Work
-from tasks_monitor.session import Session
+from mcpdesk.mcp.reader import ResultReply
+from tasks_monitor.engine.work import Broke, Done, Left, Work
+from tasks_monitor.session import Session, Step
 from tasks_monitor.transport import Endpoint, Transport
 
-Result = Done | Broke
+Result = Done | Broke | Left
+Lane = deque[tuple[Work, Endpoint]]
 
 MOMENT_S = 0.004
+#: How long (s) works wait in a lane for those before them; then they are given back.
+LANE_S = 0.5
 
 
 class Network:
@@ -35,10 +41,15 @@ class Network:
         self._thread.start()
 
     def submit(self, works: Iterable[tuple[Work, Endpoint]]) -> None:
-        """Start these exchanges; each puts one result into the queue, whatever happens."""
-        started = list(works)
-        self.in_flight += len(started)
-        self._loop.call_soon_threadsafe(self._start, started)
+        """Start these exchanges; each puts one result into the queue, whatever happens.
+
+        Works of one lease token are a lane: one after the other.
+        """
+        lanes: dict[UUID, Lane] = {}
+        for work, endpoint in works:
+            lanes.setdefault(work.claim.lease_token, deque()).append((work, endpoint))
+            self.in_flight += 1
+        self._loop.call_soon_threadsafe(self._start, lanes.values())
 
     def collect(self, wait_s: float) -> list[Result]:
         """The results there are: waits up to `wait_s` seconds for the first one, and a moment more
@@ -68,19 +79,38 @@ class Network:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)
 
-    def _start(self, works: list[tuple[Work, Endpoint]]) -> None:
-        for work, endpoint in works:
-            task = self._loop.create_task(self._exchange(work, self._session(endpoint)))
+    def _start(self, lanes: Iterable[Lane]) -> None:
+        for lane in lanes:
+            task = self._loop.create_task(self._run(lane))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _exchange(self, work: Work, session: Session) -> None:
+    async def _run(self, lane: Lane) -> None:
+        """One exchange after the other, as long as the server answers and soon enough."""
+        too_long = self._loop.call_later(LANE_S, self._give_back, lane)
         try:
-            self._results.put(Done(work, await work.exchange(session)))
+            while lane:
+                if not await self._exchange(*lane.popleft()):
+                    break
+        finally:
+            too_long.cancel()
+            self._give_back(lane)
+
+    def _give_back(self, lane: Lane) -> None:
+        while lane:
+            self._results.put(Left(lane.popleft()[0]))
+
+    async def _exchange(self, work: Work, endpoint: Endpoint) -> bool:
+        """Make one exchange; whether the server may be asked for the next thing right away."""
+        try:
+            step = await work.exchange(self._session(endpoint))
         except BaseException as error:
             self._results.put(Broke(work, error))
             if not isinstance(error, Exception):
                 raise
+            return False
+        self._results.put(Done(work, step))
+        return _goes_well(step)
 
     def _session(self, endpoint: Endpoint) -> Session:
         """One session per endpoint and identity: it remembers the version agreed on."""
@@ -90,6 +120,11 @@ class Network:
                 self._sessions.clear()
             session = self._sessions[endpoint] = Session(self._transport, endpoint)
         return session
+
+
+def _goes_well(step: Step[object]) -> bool:
+    """A server that is in trouble, or asks for a pause, is sent nothing more on this lane."""
+    return isinstance(step.exchange.reply, ResultReply)
 
 
 @lru_cache(maxsize=1)

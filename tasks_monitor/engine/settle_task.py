@@ -16,7 +16,8 @@ from tasks_monitor.session import Step
 from tasks_monitor.states import POLLED, TERMINAL, State
 
 MISSING_BEFORE_LOST = 2
-MAX_TIMES_SENT = 5
+#: An answer that no acknowledgement ever came for is sent this often, then it counts as ignored.
+MAX_UNACKNOWLEDGED = 5
 FAILED_POLL_LAST_S = 600.0
 
 
@@ -160,7 +161,7 @@ def _settle_delivery(
         note(operation, "answer.acknowledged", now, question=delivery.input_request_id)
     else:
         delivery.problem = _problem(outcome)
-        if delivery.times_sent >= MAX_TIMES_SENT:
+        if delivery.times_sent >= MAX_UNACKNOWLEDGED:
             delivery.state = DeliveryState.IGNORED
             # the next poll counts as a change, whatever it says: an ignored answer makes it stuck
             Operation.objects.filter(pk=operation.pk).update(snapshot_digest=None)

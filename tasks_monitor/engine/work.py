@@ -91,6 +91,13 @@ class Broke:
     error: BaseException
 
 
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A work whose exchange was never begun: it waited too long behind others, or in vain."""
+
+    work: Work
+
+
 def operation_of(done: Done | Broke) -> UUID:
     """The operation a finished work belongs to."""
     return done.work.claim.operation_id

@@ -110,8 +110,8 @@ def test_a_poll_that_changes_nothing_is_one_share_of_one_update_and_no_event(
     scripted.drain()
     events = [scripted.events(operation) for operation in operations]
     scripted.clock.advance(3)
-    # claim (a savepoint, two statements), the bulk update, and the claim that finds nothing more
-    with django_assert_num_queries(8):
+    # claim (a savepoint, three statements), the bulk update, and the claim that finds nothing more
+    with django_assert_num_queries(9):
         scripted.drain()
 
     for operation, before in zip(operations, events, strict=True):
@@ -188,19 +188,26 @@ def test_a_server_that_slows_down_holds_no_other_server(scripted: ScriptedDesk) 
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("tool", "takes"),
+    [
+        ("slow_call", {"duration_ms": 60}),
+        ("misbehave_task", {"fault": "json-slow", "duration_ms": 900, "poll_ms": 500}),
+    ],
+)
 def test_two_workers_keep_at_most_so_many_requests_in_flight(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, tool: str, takes: dict[str, Any]
 ) -> None:
     desk.server.max_in_flight = 3
     desk.server.save()
-    operations = [desk.start("slow_call", duration_ms=60, nonce=f"many-{n}") for n in range(18)]
+    operations = [desk.start(tool, nonce=f"many-{n}", **takes) for n in range(18)]
     # two processes in one: each drain has a lock of its own
     monkeypatch.setattr(drain_module, "_draining", _NoLock())
 
     def work() -> None:
         network = Network()
         try:
-            while Operation.objects.filter(state=State.READY).exists():
+            while Operation.objects.filter(finished_at=None).exists():
                 drain_module.drain(network, timezone.now)
         finally:
             network.close()
