@@ -12,9 +12,9 @@ from django.db import transaction
 
 from approvals import comments
 from approvals.gate import snapshot_of
+from approvals.locking import locked
 from approvals.models import Approval
 from approvals.outcomes import Missing, Refused
-from approvals.rows import locked
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.models import User

@@ -9,9 +9,9 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from approvals import notices
+from approvals.locking import locked
 from approvals.models import Approval, Comment
 from approvals.outcomes import Missing, Refused
-from approvals.rows import locked
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.models import User

@@ -6,50 +6,42 @@ The badge and the list "For me" are one queryset, so that they never disagree.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet
+from django.db.models import (
+    BooleanField,
+    Count,
+    Exists,
+    ExpressionWrapper,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+)
+from django.db.models.functions import Coalesce, Length
 from django.utils import timezone
 
-from approvals.models import Approval, ApprovalState, Draft, Shape, Vote
+from approvals.filters import Chosen, Filters, Tab
+from approvals.models import Approval, ApprovalState, Choice, Draft, Verdict, Vote
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member, Permission
+from mcpdesk.accounts.models import User
 from mcpdesk.audit.models import Event
-from tasks_monitor.models import InputRequest, InputRequestState, Server
+from tasks_monitor.models import Hold, InputRequest, InputRequestState, Payload, Server
 
 PAGE_ROWS = 50
 TIMELINE_EVENTS = 100
 
 
-class Tab(StrEnum):
-    """The lists of the inbox; ASIDE holds what this person said "Not now" to."""
-
-    MINE = "mine"
-    TEAM = "team"
-    DECIDED = "decided"
-    ASIDE = "aside"
-
-
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """What the URL narrows a list to; empty fields do not narrow."""
-
-    server: str = ""  # its name
-    tool: str = ""  # part of its name
-    shape: str = ""
-
-    @property
-    def narrow(self) -> bool:
-        return bool(self.server or self.tool or self.shape)
-
-    def apply(self, queryset: QuerySet[Approval]) -> QuerySet[Approval]:
-        if self.server:
-            queryset = queryset.filter(operation__server__name=self.server)
-        if self.tool:
-            queryset = queryset.filter(operation__tool_name__icontains=self.tool)
-        return queryset.filter(shape=self.shape) if self.shape in Shape.values else queryset
+#: Left out of rows: each value costs a decryption, and no list shows one.
+_ENCRYPTED = (
+    "proposal",
+    "operation__task_id",
+    "operation__server__credential",
+    "operation__server__discovery",
+    "input_request__key",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +67,47 @@ def aside_count(member: Member, now: datetime) -> int:
     return _mine(member).filter(_aside(member, now)).count()
 
 
-def page(member: Member, tab: Tab, filters: Filters, after: str, now: datetime) -> Page:
-    """A page of a tab: open items oldest first, closed ones newest first."""
-    newest_first = tab is Tab.DECIDED
-    queryset = filters.apply(_tab(member, tab, now))
-    found = list(_after(_for_rows(queryset, member), after, newest_first)[: PAGE_ROWS + 1])
+def page(member: Member, chosen: Chosen, now: datetime) -> Page:
+    """A page of a list: open items oldest first, closed ones newest first."""
+    newest_first = chosen.tab is Tab.DECIDED
+    queryset = chosen.filters.apply(_tab(member, chosen.tab, now), member, now)
+    found = list(_after(_for_rows(queryset, member), chosen.after, newest_first)[: PAGE_ROWS + 1])
     rows = found[:PAGE_ROWS]
     return Page(rows, _cursor(rows[-1], newest_first) if len(found) > PAGE_ROWS else "")
 
 
-def first_waiting(member: Member, now: datetime, *, instead_of: Approval) -> Approval | None:
-    """The item that opens after this one is decided: the next in the list, else the first."""
-    others = waiting_for(member, now).exclude(pk=instead_of.pk).order_by("created_at", "pk")
+def first_waiting(
+    member: Member, filters: Filters, now: datetime, *, instead_of: Approval
+) -> Approval | None:
+    """The item that opens after this one is decided: the next that fits, else the first."""
+    waiting = filters.apply(waiting_for(member, now), member, now)
+    others = waiting.exclude(pk=instead_of.pk).order_by("created_at", "pk")
     return _after(others, _cursor(instead_of, False), False).first() or others.first()
+
+
+def picked(member: Member, approval_ids: Iterable[UUID]) -> list[Approval]:
+    """Those of the items that are in this member's team, oldest first, with all that is shown."""
+    rows = access.in_team(member, Approval.objects.filter(pk__in=list(approval_ids)))
+    return list(_whole(_for_rows(rows, member)).order_by("created_at", "pk"))
+
+
+def decidable_among(member: Member, approvals: Iterable[Approval]) -> set[UUID]:
+    """Which of these items wait for this member, put aside or not."""
+    found = _mine(member).filter(pk__in=[approval.pk for approval in approvals])
+    return set(found.values_list("pk", flat=True))
+
+
+def short_arguments(approvals: Iterable[Approval], most_bytes: int) -> dict[UUID, Any]:
+    """The arguments of these items' calls by operation, where they are stored in so few bytes."""
+    payloads = Payload.objects.filter(operation__in=[one.operation_id for one in approvals])
+    small = payloads.alias(size=Coalesce(Length("arguments"), 0)).filter(size__lte=most_bytes)
+    return dict(small.values_list("operation_id", "arguments"))
+
+
+def starters(member: Member) -> list[User]:
+    """The people a list can be narrowed to, by name: everybody of the team."""
+    people = User.objects.filter(memberships__team=member.team_id)
+    return list(people.only("name", "email").order_by("name", "pk"))
 
 
 def last_decided(member: Member) -> Approval | None:
@@ -102,7 +122,13 @@ def find(memberships: Iterable[Member], approval_id: UUID) -> tuple[Member, Appr
     member = next((m for m in memberships if m.team_id == team_id), None)
     if member is None:
         return None
-    shown = access.in_team(member, Approval.objects.all()).select_related(
+    approval = _whole(access.in_team(member, Approval.objects.filter(pk=approval_id))).first()
+    return (member, approval) if approval else None
+
+
+def _whole(queryset: QuerySet[Approval]) -> QuerySet[Approval]:
+    """With everything that the page of an item shows."""
+    return queryset.select_related(
         "team",
         "decided_by",
         "operation__server",
@@ -112,8 +138,6 @@ def find(memberships: Iterable[Member], approval_id: UUID) -> tuple[Member, Appr
         "input_request__delivery__answered_by",
         "input_request__operation__server",
     )
-    approval = shown.filter(pk=approval_id).first()
-    return (member, approval) if approval else None
 
 
 def timeline(approval: Approval) -> list[Event]:
@@ -186,10 +210,37 @@ def _tab(member: Member, tab: Tab, now: datetime) -> QuerySet[Approval]:
 
 
 def _for_rows(queryset: QuerySet[Approval], member: Member) -> QuerySet[Any]:
+    """With what a row shows, in the one query of its list."""
     seen = access.payload_seen(member, Approval.objects.all())
-    return queryset.select_related(
-        "operation__server", "operation__started_by", "input_request__delivery", "decided_by"
-    ).annotate(payload_seen=ExpressionWrapper(seen, output_field=BooleanField()))
+    related = ("operation__server", "operation__started_by", "input_request__delivery")
+    return (
+        queryset.select_related(*related, "decided_by", "claimed_by")
+        .defer(*_ENCRYPTED)
+        .annotate(
+            payload_seen=ExpressionWrapper(seen, output_field=BooleanField()),
+            given=_given(),
+            on_hold=_on_hold(),
+            acts_for=access.acting_for_rows(member),
+        )
+    )
+
+
+def _given() -> Coalesce:
+    """How many people have approved what is asked now."""
+    votes = Vote.objects.filter(
+        approval=OuterRef("pk"),
+        version=OuterRef("version"),
+        choice__in=(Verdict.APPROVE, Choice.ACCEPT),
+        user__is_active=True,
+    )
+    counted = votes.order_by().values("approval").annotate(number=Count("pk")).values("number")
+    return Coalesce(Subquery(counted), 0)
+
+
+def _on_hold() -> Exists:
+    """Whether nothing is sent to the server now, and deadlines of ours stand still."""
+    here = Q(server__isnull=True) | Q(server=OuterRef("operation__server"))
+    return Exists(Hold.objects.filter(here, team=OuterRef("team"), ended_at__isnull=True))
 
 
 def _after(queryset: QuerySet[Approval], cursor: str, newest_first: bool) -> QuerySet[Approval]:

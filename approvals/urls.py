@@ -1,10 +1,15 @@
 from django.urls import path
 
 from approvals import policy_views
-from approvals.views import deciding, items, lists
+from approvals.views import deciding, items, lists, saved, several
 
 urlpatterns = [
     path("inbox/", lists.inbox, name="inbox"),
+    path("inbox/several/", several.several, name="inbox_several"),
+    path("inbox/filters/", saved.filters, name="inbox_filters"),
+    path("inbox/filters/save/", saved.save, name="inbox_filter_save"),
+    path("inbox/filters/<int:pk>/rename/", saved.rename, name="inbox_filter_rename"),
+    path("inbox/filters/<int:pk>/delete/", saved.delete, name="inbox_filter_delete"),
     path("inbox/<uuid:approval_id>/", items.inbox_item, name="inbox_item"),
     path("inbox/<uuid:approval_id>/live/", items.inbox_item_live, name="inbox_item_live"),
     path("inbox/<uuid:approval_id>/decide/", deciding.decide, name="inbox_decide"),

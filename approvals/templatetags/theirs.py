@@ -1,13 +1,14 @@
 """How a server's words reach a page: as text only, with all that hides written out."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django import template
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from approvals.folds import LONG_MESSAGE_CHARS
+from approvals import folds
+from approvals.filters import NEAR
 from approvals.text import Segment, SegmentKind, reveal
 
 register = template.Library()
@@ -15,8 +16,6 @@ register = template.Library()
 FIRST_LINE_CHARS = 160
 BEGINNING_CHARS = 600
 HUES = 6
-#: A deadline closer than this is shown as near.
-NEAR = timedelta(minutes=30)
 
 
 @register.filter
@@ -36,7 +35,13 @@ def first_line(text: object) -> SafeString:
 @register.filter
 def is_long(text: str) -> bool:
     """Whether a server's message is folded: with it whole, the buttons would be pages away."""
-    return len(text) > LONG_MESSAGE_CHARS
+    return len(text) > folds.LONG_MESSAGE_CHARS
+
+
+@register.filter
+def argument_mark(number: int) -> str:
+    """The mark of a folded argument, by its place in the list (from 1)."""
+    return folds.argument(number)
 
 
 @register.filter

@@ -16,11 +16,11 @@ LIST = "inbox-list"
 @member_required()
 def inbox(request: MemberRequest) -> HttpResponse:
     """The list, with its first item beside it where there is room."""
-    if request.htmx.target == LIST:
-        return render(request, "approvals/list.html", list_of(request))
     listed = list_of(request)
-    rows = listed["page"].rows
-    opened = selectors.find(request.memberships, rows[0].pk) if rows else None
+    if request.htmx.target == LIST:
+        return render(request, "approvals/list.html", listed)
+    rows = listed["rows"]
+    opened = selectors.find(request.memberships, rows[0].approval.pk) if rows else None
     shown = context_of(*opened) if opened else {"item": None}
     if request.htmx.target == DETAIL:
         return detail(request, {**listed, **shown})

@@ -613,7 +613,7 @@ def _queries(browser: Client, path: str) -> int:
 
 
 def test_pages_cost_the_same_however_much_waits(ask: Ask, approver: Member) -> None:
-    browser, approval = _browser(approver), ask(fields=NAME)
+    browser, approval, _ = _browser(approver), ask(fields=NAME), ask()
     paths = [reverse("inbox"), _url("inbox_item", approval), _url("inbox_item_live", approval)]
     before = [_queries(browser, path) for path in paths]
     for _ in range(6):

@@ -10,8 +10,8 @@ from django.utils import timezone
 from approvals import intake, selectors, snooze
 from approvals.binding import bind
 from approvals.decide import Said, decide
+from approvals.filters import Chosen, Filters, Tab
 from approvals.models import Approval, Choice, Shape
-from approvals.selectors import Filters, Tab
 from mcpdesk.accounts.access import Member, may_see_payload
 from mcpdesk.accounts.models import Role
 from tasks_monitor.models import Answerers, InputRequest, InputRequestState
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 
 
 def _listed(member: Member, tab: Tab = Tab.MINE, filters: Filters | None = None) -> list[Any]:
-    return selectors.page(member, tab, filters or Filters(), "", NOW).rows
+    return selectors.page(member, Chosen(tab, filters or Filters()), NOW).rows
 
 
 def _age(*approvals: Approval) -> None:
@@ -141,7 +141,7 @@ def test_pages_follow_each_other_without_a_gap_or_a_repeat(
     Approval.objects.update(created_at=NOW)
     seen, after = [], ""
     while True:
-        page = selectors.page(approver, Tab.MINE, Filters(), after, NOW)
+        page = selectors.page(approver, Chosen(after=after), NOW)
         seen += page.rows
         after = page.after
         if not after:
@@ -156,7 +156,7 @@ def test_a_cursor_that_is_not_ours_begins_at_the_top(
     ask: Ask, approver: Member, after: str
 ) -> None:
     approval = ask()
-    assert selectors.page(approver, Tab.MINE, Filters(), after, NOW).rows == [approval]
+    assert selectors.page(approver, Chosen(after=after), NOW).rows == [approval]
 
 
 def test_after_one_the_next_opens_and_after_the_last_the_first(ask: Ask, approver: Member) -> None:
@@ -164,8 +164,8 @@ def test_after_one_the_next_opens_and_after_the_last_the_first(ask: Ask, approve
     _age(first, second, third)
     for approval in (first, second, third):
         approval.refresh_from_db()
-    assert selectors.first_waiting(approver, NOW, instead_of=first) == second
-    assert selectors.first_waiting(approver, NOW, instead_of=third) == first
+    assert selectors.first_waiting(approver, Filters(), NOW, instead_of=first) == second
+    assert selectors.first_waiting(approver, Filters(), NOW, instead_of=third) == first
 
 
 def test_the_last_thing_i_decided_is_mine_and_the_latest(
@@ -215,7 +215,7 @@ def test_a_list_costs_one_query_however_long_it_is(
         ask()
     nothing = tab in (Tab.MINE, Tab.ASIDE) and role == Role.VIEWER
     with django_assert_num_queries(0 if nothing else 1):
-        for approval in selectors.page(member, tab, Filters(), "", timezone.now()).rows:
+        for approval in selectors.page(member, Chosen(tab), timezone.now()).rows:
             str(approval.operation.server.name + str(approval.operation.started_by))
             str(approval.input_request.params)
 
