@@ -8,6 +8,8 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models.functions import Lower
 
+from mcpdesk.accounts.mailbox import MAILBOX
+
 
 def validate_time_zone(value: str) -> None:
     if value not in zoneinfo.available_timezones():
@@ -50,6 +52,10 @@ class User(AbstractUser):
         constraints = [
             # Two spellings of one address are one person: sign-in looks it up without case.
             models.UniqueConstraint(Lower("email"), name="one_user_per_email"),
+            # one person with two accounts would be two in a quorum
+            models.UniqueConstraint(
+                MAILBOX, condition=models.Q(is_active=True), name="one_active_user_per_mailbox"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -7,6 +7,7 @@ from django.db import transaction
 from django.utils.text import slugify
 
 from mcpdesk.accounts.errors import Refused
+from mcpdesk.accounts.mailbox import MAILBOX, mailbox
 from mcpdesk.accounts.models import Membership, Role, Team, User
 
 
@@ -34,13 +35,33 @@ def create_first_admin(email: str, password: str, name: str, team_name: str) -> 
 
 
 def checked_email(email: str) -> str:
-    """The address as it is kept (lower case). Raises `Refused` when it is not one."""
+    """The address as it is kept (lower case). Raises `Refused` when it is not one.
+
+    Only plain ones are taken: letters that look like others, and quotes that mean nothing, would
+    make a second account of one address.
+    """
     kept = email.strip().lower()
     try:
         validate_email(kept)
     except ValidationError:
         raise Refused(f"{email or 'Nothing'} is not an e-mail address.") from None
+    if not kept.isascii() or '"' in kept:
+        raise Refused(
+            "Write the address in plain ASCII characters and without quotes; "
+            "a domain with other letters in its xn-- form."
+        )
     return kept
+
+
+def refuse_second_account(email: str) -> None:
+    """Raise `Refused` where a checked address is another spelling of somebody's mailbox."""
+    same = User.objects.alias(mailbox=MAILBOX).filter(mailbox=mailbox(email))
+    other = same.exclude(email__iexact=email).first()
+    if other is not None:
+        raise Refused(
+            f"{email} and {other.email} are one mailbox, and a person has one account: "
+            f"the one of {other.email}."
+        )
 
 
 def check_password(password: str, user: User) -> None:

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 
 from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import Membership, Role, Team, User
-from mcpdesk.accounts.setup import check_password, checked_email
+from mcpdesk.accounts.setup import check_password, checked_email, refuse_second_account
 from mcpdesk.audit.log import Actor, record
 
 TEMPORARY_PASSWORD_BYTES = 12
@@ -32,10 +32,11 @@ def add_member(
     An empty password for a new account makes the desk invent one. Raises `Refused`.
     """
     team = _locked(team_id)
-    user = User.objects.filter(email__iexact=checked_email(email)).first()
+    address = checked_email(email)
+    user = User.objects.filter(email__iexact=address).first()
     made = None
     if user is None:
-        user, made = _new_user(checked_email(email), name, password)
+        user, made = _new_user(address, name, password)
     elif not user.is_active:
         raise Refused(f"{user} was deactivated and cannot be added to a team.")
     membership, created = Membership.objects.get_or_create(
@@ -101,6 +102,7 @@ def deactivate(membership_id: int, *, team_id: int, actor: Actor, now: datetime)
 def reactivate(membership_id: int, *, team_id: int, actor: Actor, now: datetime) -> None:
     """Open a closed account again, with the password and the roles it had. Raises `Refused`."""
     user, everywhere = _whole_person(membership_id, team_id, actor)
+    refuse_second_account(user.email)
     user.is_active = True
     user.save(update_fields=["is_active"])
     _record_everywhere("user.reactivated", everywhere, actor, now)
@@ -141,6 +143,7 @@ def _record_everywhere(
 
 
 def _new_user(email: str, name: str, password: str) -> tuple[User, str | None]:
+    refuse_second_account(email)
     user = User(email=email, name=name.strip() or email.split("@")[0])
     made = None if password else _temporary_password()
     if password:
