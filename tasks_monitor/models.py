@@ -139,6 +139,7 @@ class Operation(models.Model):
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
     )
     cancel_sent_at = models.DateTimeField(null=True)
+    cancels_unanswered = models.PositiveSmallIntegerField(default=0)
 
     # the queue: when the engine looks at this row next (null: nothing to do), and who holds it
     due_at = models.DateTimeField(null=True)

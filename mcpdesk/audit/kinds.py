@@ -33,6 +33,9 @@ KINDS: dict[str, Kind] = {
     "operation.moved": _kind("{before} → {after}: {reason}", "before", "after", "reason", "code"),
     "operation.cancel_requested": _kind("{actor} asked to cancel"),
     "operation.cancel_sent": _kind("The server was asked to cancel", "code"),
+    "operation.cancel_unanswered": _kind(
+        "The server gave no usable answer to {count} requests to cancel; no more are sent", "count"
+    ),
     "operation.check_requested": _kind("{actor} asked for a check now"),
     "operation.reconciled": _kind("{actor} decided: {choice}", "choice"),
     # requests on the wire
@@ -78,6 +81,10 @@ KINDS: dict[str, Kind] = {
     "approval.voted": _kind("{actor} said {choice}", "choice"),
     "approval.decided": _kind("Decided: {choice}", "choice"),
     "approval.closed": _kind("The item closed: {reason}", "reason"),
+    "approval.reminded": _kind("Reminded: {part} of its time is over", "part"),
+    "approval.escalated": _kind("Also put to {audience} (step {step})", "audience", "step"),
+    "approval.nobody_left": _kind("Not enough people are left who may decide: the admins know"),
+    "approval.somebody_again": _kind("Enough people may decide again"),
     "approval.snoozed": _kind("{actor} put it aside for now"),
     "approval.looked": _kind("{actor} opened the item"),
     "approval.claimed": _kind("{actor} claimed it for {minutes} min", "minutes"),

@@ -53,6 +53,7 @@ _NO_TASK: dict[str, Any] = {
     "idle_input_since": None,
     "snapshot_digest": None,
     "cancel_sent_at": None,
+    "cancels_unanswered": 0,
 }
 
 

@@ -18,6 +18,8 @@ from tasks_monitor.states import POLLED, TERMINAL, State
 MISSING_BEFORE_LOST = 2
 #: An answer that no acknowledgement ever came for is sent this often, then it counts as ignored.
 MAX_UNACKNOWLEDGED = 5
+#: A cancellation that the server gives no usable answer to is sent this often; polls go on.
+MAX_CANCELS = 5
 FAILED_POLL_LAST_S = 600.0
 
 
@@ -188,7 +190,18 @@ def settle_cancel(work: Cancel, step: Step[AckOutcome], now: datetime) -> None:
         operation.cancel_sent_at = now
         operation.save(update_fields=["cancel_sent_at"])
         note(operation, "operation.cancel_sent", now, code=code)
+    else:
+        _cancel_unanswered(operation, now)
     if operation.lease_token == work.claim.lease_token:
         schedule(operation, now)
         if operation.cancel_sent_at is None:
             _failed(operation, now)
+
+
+def _cancel_unanswered(operation: Operation, now: datetime) -> None:
+    """It may have arrived: after a few times the desk only watches how the task ends."""
+    operation.cancels_unanswered += 1
+    if operation.cancels_unanswered >= MAX_CANCELS:
+        operation.cancel_sent_at = now
+        note(operation, "operation.cancel_unanswered", now, count=operation.cancels_unanswered)
+    operation.save(update_fields=["cancels_unanswered", "cancel_sent_at"])

@@ -4,6 +4,7 @@ import pytest
 
 from tasks_monitor.engine.cancel import request_cancel
 from tasks_monitor.engine.errors import Refused
+from tasks_monitor.engine.settle_task import MAX_CANCELS
 from tasks_monitor.models import Delivery, DeliveryState, InputRequestState, Operation
 from tasks_monitor.states import NEEDS_OPERATOR, TERMINAL, State
 from tests.engine import peer
@@ -96,6 +97,19 @@ def test_a_cancellation_that_got_no_answer_is_sent_again_after_a_poll(
     methods = [peer.method_of(work) for work in scripted.peer.sent]
     assert methods[:4] == [peer.CALL, peer.CANCEL, peer.GET, peer.CANCEL]
     assert operation.cancel_sent_at is not None
+
+
+def test_a_cancellation_that_is_never_answered_is_sent_five_times_and_polls_go_on(
+    scripted: ScriptedDesk,
+) -> None:
+    operation = working(scripted, *[peer.task()] * 20, peer.completed())
+    scripted.peer.will(peer.CANCEL, peer.Nothing())
+    scripted.cancel(operation)
+    scripted.settle(operation, looks=60)
+
+    assert operation.state == State.COMPLETED
+    assert len(scripted.peer.asked(peer.CANCEL)) == MAX_CANCELS == 5
+    assert scripted.events(operation).count("operation.cancel_unanswered") == 1
 
 
 def test_a_refused_cancellation_asks_how_the_task_stands(scripted: ScriptedDesk) -> None:
