@@ -7,7 +7,8 @@ from uuid import UUID
 
 from django.db import transaction
 
-from approvals import binding, drafts, question, schema_form
+from approvals import binding, claim, drafts, folds, question, schema_form
+from approvals.locking import locked
 from approvals.models import Approval, ApprovalState, Choice, Kind, Vote
 from approvals.outcomes import Decided, Missing, Outcome, Refused, of_closed
 from approvals.question import Question, Submitted
@@ -17,7 +18,7 @@ from mcpdesk.audit.log import Actor, record
 from mcpdesk.audit.models import Channel
 from tasks_monitor.engine import errors as engine_errors
 from tasks_monitor.engine.answer import answer
-from tasks_monitor.models import InputRequest, Operation
+from tasks_monitor.models import InputRequest
 
 NOT_YOURS = "This question was not put to you, or your role no longer decides. Nothing was sent."
 OVERDUE = "The time to answer this has passed. Nothing was sent."
@@ -34,13 +35,15 @@ class Said:
     """What a person posted: the choice, the fields as a browser posts them, and the proof.
 
     `token` is what binding.bind() gave the form; `gives_secrets` is the extra confirmation that a
-    form needs which asks for a password, a token or a key.
+    form needs which asks for a password, a token or a key; `opened` are the marks of what the page
+    had folded and they have opened (folds).
     """
 
     choice: Choice
     token: str
     submitted: Submitted = field(default_factory=dict)
     gives_secrets: bool = False
+    opened: frozenset[str] = frozenset()
 
 
 def decide(
@@ -84,28 +87,6 @@ def _decide(
     return _write(approval, current, channel, said.choice, response, now)
 
 
-def locked(approval_id: UUID, team_id: int) -> Approval | None:
-    """The item with all that a decision looks at, locked until the transaction ends.
-
-    The operation is locked first, as the engine and the intake do.
-    """
-    mine = Approval.objects.filter(pk=approval_id, team_id=team_id)
-    operation_id = mine.values_list("operation_id", flat=True).first()
-    if operation_id is None:
-        return None
-    Operation.objects.select_for_update(no_key=True).filter(pk=operation_id).first()
-    return (
-        mine.select_for_update(of=("self",))
-        .select_related(
-            "operation__server",
-            "operation__payload",
-            "input_request__operation__server",
-            "decided_by",
-        )
-        .first()
-    )
-
-
 def _why_not(approval: Approval, member: Member, said: Said, now: datetime) -> Refused | None:
     """What stands against this answer, first things first; None: nothing."""
     stale = binding.why_not(said.token, approval, user_id=member.user_id, now=now)
@@ -115,7 +96,11 @@ def _why_not(approval: Approval, member: Member, said: Said, now: datetime) -> R
         return Refused(NOT_YOURS)
     if approval.deadline_at is not None and approval.deadline_at <= now:
         return Refused(OVERDUE)
-    return None
+    claimed = claim.why_not(approval, member.user_id, now)
+    if claimed:
+        return Refused(claimed)
+    unread = folds.why_not(approval, said.opened) if said.choice == Choice.ACCEPT else None
+    return Refused(unread) if unread else None
 
 
 def _response(asked: Question, said: Said) -> dict[str, Any] | Refused:

@@ -144,6 +144,7 @@ def said(post: QueryDict, asked: Question) -> Said | None:
         token=post.get("binding", ""),
         submitted=submitted(post, asked),
         gives_secrets=post.get("gives_secrets") == "on",
+        opened=opened(post),
     )
 
 
@@ -156,8 +157,13 @@ def word(post: QueryDict) -> Word | None:
         verdict=Verdict(chosen),
         token=post.get("binding", ""),
         reason=post.get("reason", ""),
-        read_all=post.get("read_all") == "on",
+        opened=opened(post),
     )
+
+
+def opened(post: QueryDict) -> frozenset[str]:
+    """The marks of the folded values that a person has opened (folds)."""
+    return frozenset(post.getlist("opened"))
 
 
 def _values(shown: object) -> tuple[str, ...]:

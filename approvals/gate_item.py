@@ -38,6 +38,7 @@ class Attempt:
 
     sentence: str
     reason: str = ""
+    opened: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,6 @@ class GateItem:
     arguments: list[tree.Row]
     claims: tuple[str, ...]  # the server's own, about the tool
     token: str  # binds a form to what is shown; empty: there is no form
-    folded: bool
     votes: list[Vote]
     approvals: int
     needed: int
@@ -114,7 +114,6 @@ def of(
         arguments=tree.rows(approval.operation.payload.arguments) if seen else [],
         claims=_claims(approval) if seen else (),
         token=binding.bind(approval, user_id=member.user_id, now=now) if can_act else "",
-        folded=seen and verdict.is_folded(approval),
         votes=votes,
         approvals=sum(vote.choice == Verdict.APPROVE for vote in counted),
         needed=gate.snapshot_of(approval).ask.quorum,

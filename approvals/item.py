@@ -54,6 +54,7 @@ class Attempt:
     sentence: str
     typed: Submitted
     errors: Mapping[str, str] = field(default_factory=dict)
+    opened: frozenset[str] = frozenset()
 
     @property
     def whole(self) -> str:

@@ -7,9 +7,9 @@ from uuid import UUID
 
 from django.db import transaction
 
-from approvals import binding, policy, tree
-from approvals.decide import locked
+from approvals import binding, claim, folds, policy
 from approvals.gate import snapshot_of
+from approvals.locking import locked
 from approvals.models import Approval, ApprovalState, Draft, Kind, Verdict, Vote
 from approvals.outcomes import Missing, Refused, VerdictOutcome, Voted, of_closed
 from mcpdesk.accounts import access
@@ -25,7 +25,6 @@ NOT_YOURS = "This was not put to you, or your role no longer decides. Nothing wa
 OVERDUE = "The time to decide this has passed. Nothing was decided."
 NEEDS_REASON = "Say why you deny it: whoever asked reads it. Nothing was decided."
 LONG_REASON = "The reason has at most 500 characters of text. Nothing was decided."
-READ_FIRST = "Open every long value and confirm that you read it. Nothing was decided."
 SAID_BEFORE = "You approved this before, and a person counts once. Nothing changed."
 NO_GATE = "This item asks something else. Nothing was decided."
 MAX_REASON_CHARS = 500
@@ -35,13 +34,13 @@ MAX_REASON_CHARS = 500
 class Word:
     """What a person posted: the verdict, the proof of what was shown, and why.
 
-    `read_all`: they confirm to have opened what the page had folded.
+    `opened`: the marks of what the page had folded and they have opened (folds).
     """
 
     verdict: Verdict
     token: str
     reason: str = ""
-    read_all: bool = False
+    opened: frozenset[str] = frozenset()
 
 
 def decide_gate(
@@ -93,7 +92,8 @@ def _why_not(approval: Approval, member: Member, word: Word, now: datetime) -> s
         return NOT_YOURS
     if approval.deadline_at is not None and approval.deadline_at <= now:
         return OVERDUE
-    return _incomplete(approval, word) or _repeated(approval, member, word, now)
+    claimed = claim.why_not(approval, member.user_id, now)
+    return claimed or _incomplete(approval, word) or _repeated(approval, member, word, now)
 
 
 def _incomplete(approval: Approval, word: Word) -> str | None:
@@ -101,12 +101,7 @@ def _incomplete(approval: Approval, word: Word) -> str | None:
         return LONG_REASON
     if word.verdict == Verdict.DENY:
         return None if word.reason.strip() else NEEDS_REASON
-    return READ_FIRST if is_folded(approval) and not word.read_all else None
-
-
-def is_folded(approval: Approval) -> bool:
-    """Whether the page folds any value of the arguments."""
-    return any(row.is_long for row in tree.rows(approval.operation.payload.arguments))
+    return folds.why_not(approval, word.opened)
 
 
 def _repeated(approval: Approval, member: Member, word: Word, now: datetime) -> str | None:

@@ -64,7 +64,8 @@ def _gate_not_done(
 ) -> HttpResponse:
     """The gate as it is now, with why nothing was decided and with the reason that was typed."""
     member, approval = door(request, approval_id)
-    attempt = gate_item.Attempt(sentence, request.POST.get("reason", "")[:MAX_REASON_CHARS])
+    reason = request.POST.get("reason", "")[:MAX_REASON_CHARS]
+    attempt = gate_item.Attempt(sentence, reason, forms.opened(request.POST))
     shown = gate_item.of(member, approval, timezone.now(), attempt)
     context = {"item": shown, "events": selectors.timeline(approval)}
     if request.htmx.target == DETAIL:
@@ -157,7 +158,9 @@ def _not_done(
     typed = forms.submitted(request.POST, asked)
     _keep(request, member, approval, asked)
     errors = outcome.errors if isinstance(outcome, outcomes.Refused) else {}
-    context = context_of(member, approval, Attempt(outcome.sentence, typed, errors))
+    context = context_of(
+        member, approval, Attempt(outcome.sentence, typed, errors, forms.opened(request.POST))
+    )
     if request.htmx.target == DETAIL:
         return detail(request, context)
     refused = isinstance(outcome, outcomes.Refused)

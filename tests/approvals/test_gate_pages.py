@@ -116,12 +116,14 @@ def test_denying_without_a_reason_is_refused_and_with_one_everybody_reads_it(
 
 def test_a_long_value_has_to_be_confirmed_as_read(operator: Member, approver: Member) -> None:
     approval = a_gate(operator, arguments={"script": "x" * 500})
-    assert 'name="read_all"' in _page(approver, approval)
+    tick = 'name="opened" value="argument-1" form="item-form"'
+    assert tick in _page(approver, approval)
+    assert tick not in _page(operator, approval)
     refused = _post(approver, approval, "approve", reason="kept")
     assert refused.status_code == 422
-    assert "Open every long value" in refused.content.decode()
+    assert "1 folded value is not opened yet" in refused.content.decode()
     assert ">kept</textarea>" in refused.content.decode()
-    _post(approver, approval, "approve", read_all="on")
+    _post(approver, approval, "approve", opened="argument-1")
     approval.refresh_from_db()
     assert approval.state == ApprovalState.DECIDED
 
