@@ -5,7 +5,7 @@ from uuid import UUID
 from celery import shared_task
 from django.utils import timezone
 
-from approvals import expire, intake
+from approvals import clockwork, intake
 
 
 @shared_task(name="approvals.tasks.take_in", ignore_result=True)
@@ -16,7 +16,7 @@ def take_in(operation_id: str) -> None:
 
 @shared_task(name="approvals.tasks.sweep", ignore_result=True)
 def sweep() -> None:
-    """Rung by the clock: finds what nobody rang for, and closes what is over."""
+    """Rung by the clock: finds what nobody rang for, and does what is due by now."""
     now = timezone.now()
     intake.sweep(now)
-    expire.expire_overdue(now)
+    clockwork.look(now)

@@ -79,6 +79,11 @@ KINDS: dict[str, Kind] = {
     # approvals
     "approval.opened": _kind("Put to {audience}", "audience"),
     "approval.voted": _kind("{actor} said {choice}", "choice"),
+    "approval.voted_for": _kind(
+        "{actor} said {choice}, standing in for {person}", "choice", "person"
+    ),
+    "approval.proposed": _kind("{actor} proposed an answer for others to confirm"),
+    "approval.progress": _kind("{count} of {needed} agree to the answer", "count", "needed"),
     "approval.decided": _kind("Decided: {choice}", "choice"),
     "approval.closed": _kind("The item closed: {reason}", "reason"),
     "approval.reminded": _kind("Reminded: {part} of its time is over", "part"),
@@ -174,6 +179,14 @@ KINDS: dict[str, Kind] = {
         "{actor} changed {person} from {before} to {after}", "person", "before", "after"
     ),
     "member.removed": _kind("{actor} removed {person} from the team", "person"),
+    "absence.set": _kind(
+        "{person} is away from {first} to {last}; {stand_in} stands in ({actor})",
+        "person",
+        "stand_in",
+        "first",
+        "last",
+    ),
+    "absence.ended": _kind("{person} is not away any more ({actor})", "person"),
     "user.deactivated": _kind("{actor} deactivated {person}", "person"),
     "user.reactivated": _kind("{actor} let {person} in again", "person"),
     "user.password_set": _kind("{actor} gave {person} a new password", "person"),

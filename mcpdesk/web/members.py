@@ -7,6 +7,7 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import QuerySet
 
+from approvals.alertness import look_again
 from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import Membership, Role, Team, User
 from mcpdesk.accounts.setup import check_password, checked_email, refuse_second_account
@@ -45,6 +46,7 @@ def add_member(
     if not created:
         raise Refused(f"{user} is in this team already, as {membership.get_role_display()}.")
     record("member.added", team_id=team.pk, actor=actor, now=now, person=_name(user), role=role)
+    look_again(team.pk)
     return Added(membership, made)
 
 
@@ -70,6 +72,7 @@ def change_role(
         before=before,
         after=role,
     )
+    look_again(team.pk)
     return membership
 
 
@@ -81,6 +84,7 @@ def remove_member(membership_id: int, *, team_id: int, actor: Actor, now: dateti
     _keep_an_admin(membership)
     membership.delete()
     record("member.removed", team_id=team.pk, actor=actor, now=now, person=_name(membership.user))
+    look_again(team.pk)
 
 
 @transaction.atomic(durable=True)
@@ -96,6 +100,7 @@ def deactivate(membership_id: int, *, team_id: int, actor: Actor, now: datetime)
     user.is_active = False
     user.save(update_fields=["is_active"])
     _record_everywhere("user.deactivated", everywhere, actor, now)
+    _look_again_everywhere(everywhere)
 
 
 @transaction.atomic(durable=True)
@@ -106,6 +111,7 @@ def reactivate(membership_id: int, *, team_id: int, actor: Actor, now: datetime)
     user.is_active = True
     user.save(update_fields=["is_active"])
     _record_everywhere("user.reactivated", everywhere, actor, now)
+    _look_again_everywhere(everywhere)
 
 
 @transaction.atomic(durable=True)
@@ -142,6 +148,11 @@ def _record_everywhere(
         record(kind, team_id=one.team_id, actor=actor, now=now, person=_name(one.user))
 
 
+def _look_again_everywhere(everywhere: list[Membership]) -> None:
+    for one in everywhere:
+        look_again(one.team_id)
+
+
 def _new_user(email: str, name: str, password: str) -> tuple[User, str | None]:
     refuse_second_account(email)
     user = User(email=email, name=name.strip() or email.split("@")[0])
@@ -158,14 +169,17 @@ def _temporary_password() -> str:
 
 
 def _locked(team_id: int) -> Team:
-    """The team, locked: two admins who remove each other at once must not both succeed."""
-    return Team.objects.select_for_update().get(pk=team_id)
+    """The team, locked: two admins who remove each other at once must not both succeed.
+
+    NO KEY: whoever decides an item writes rows that refer to the team, and goes on meanwhile.
+    """
+    return Team.objects.select_for_update(no_key=True).get(pk=team_id)
 
 
 def _locked_memberships(user: User) -> QuerySet[Membership]:
     """All memberships of a person, their teams locked in one order."""
     teams = user.memberships.values("team")
-    list(Team.objects.select_for_update().filter(pk__in=teams).order_by("pk"))
+    list(Team.objects.select_for_update(no_key=True).filter(pk__in=teams).order_by("pk"))
     return user.memberships.select_related("team", "user")
 
 

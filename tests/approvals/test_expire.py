@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from approvals import expire, tasks
+from approvals import clockwork, tasks
 from approvals.models import Approval, ApprovalState
 from mcpdesk.audit.models import Event
 from tasks_monitor.models import Delivery, Operation
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 def test_an_item_past_our_deadline_expires(ask: Ask) -> None:
     approval = ask()
     Approval.objects.update(deadline_at=NOW)
-    assert expire.expire_overdue(NOW) == 1
+    assert clockwork.look(NOW) == 1
     approval.refresh_from_db()
     assert approval.state == ApprovalState.EXPIRED
     assert approval.closed_at == NOW
@@ -31,7 +31,8 @@ def test_an_item_past_our_deadline_expires(ask: Ask) -> None:
 def test_an_item_before_its_deadline_stays_open(ask: Ask) -> None:
     ask()
     Approval.objects.update(deadline_at=NOW + timedelta(seconds=1))
-    assert expire.expire_overdue(NOW) == 0
+    clockwork.look(NOW)
+    assert Approval.objects.get().is_open
 
 
 @pytest.mark.parametrize(
@@ -46,7 +47,7 @@ def test_an_item_before_its_deadline_stays_open(ask: Ask) -> None:
 def test_no_item_outlives_its_operation(ask: Ask, state: State, becomes: ApprovalState) -> None:
     approval = ask()
     Operation.objects.update(state=state, finished_at=NOW)
-    expire.expire_overdue(NOW)
+    clockwork.look(NOW)
     approval.refresh_from_db()
     assert approval.state == becomes
 
@@ -54,8 +55,8 @@ def test_no_item_outlives_its_operation(ask: Ask, state: State, becomes: Approva
 def test_a_second_look_changes_nothing(ask: Ask) -> None:
     ask()
     Approval.objects.update(deadline_at=NOW)
-    expire.expire_overdue(NOW)
-    assert expire.expire_overdue(NOW) == 0
+    clockwork.look(NOW)
+    assert clockwork.look(NOW) == 0
     assert Event.objects.filter(kind="approval.closed").count() == 1
 
 

@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from approvals import expire
+from approvals import clockwork
 from approvals.models import Approval, ApprovalState, Vote
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.models import Membership, Role
@@ -165,7 +165,7 @@ def test_a_viewer_knows_that_it_waits_and_reads_no_argument(operator: Member, jo
 
 def test_expired_it_says_that_nobody_refused_it(operator: Member, approver: Member) -> None:
     approval = a_gate(operator, {"deadline_s": 60, "at_deadline": "deny"})
-    expire.expire_overdue(timezone.now())
+    clockwork.look(timezone.now())
     page = _page(approver, approval)
     assert "nobody refused it: the rule denies what nobody approves in time" in page
     approval.operation.refresh_from_db()

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from approvals import expire, intake, selectors
+from approvals import clockwork, intake, selectors
 from approvals.decide import Said, decide
 from approvals.models import Approval, ApprovalState, Choice, Verdict, Vote
 from approvals.outcomes import AlreadyAnswered, Ended, Lost, Missing, Refused, Voted
@@ -325,9 +325,10 @@ def test_the_clock_ends_it_as_the_rule_says_and_in_nobodys_name(
 ) -> None:
     approval = a_gate(operator, {"deadline_s": 60, "at_deadline": at_deadline, "quorum": 2})
     say(approval, approver, now=NOW + timedelta(seconds=1))
-    assert expire.expire_overdue(NOW + timedelta(seconds=59)) == 0
-    assert expire.expire_overdue(NOW + timedelta(seconds=60)) == 1
-    assert expire.expire_overdue(NOW + timedelta(hours=9)) == 0
+    clockwork.look(NOW + timedelta(seconds=59))
+    assert Approval.objects.get().is_open
+    clockwork.look(NOW + timedelta(seconds=60))
+    assert clockwork.look(NOW + timedelta(hours=9)) == 0
     assert _state(approval) == (ApprovalState.EXPIRED, ends_as)
     assert (approval.decision, approval.decided_by) == ("", None)
     assert Event.objects.get(kind="operation.moved").actor is None
