@@ -1,0 +1,332 @@
+"""What happens at each address: the access matrix as data (domain.md, "Who may see and do what").
+
+Every pattern of the URL table has one row here; tests/access/test_pages.py fails with a sentence
+where one is missing. A row says, for GET and for POST, what each role of the team is answered.
+What follows from the house's rules is not written down again: another method is a 405, who is not
+signed in is sent to sign in, who is in no team (superusers too) gets a 403, and what belongs to
+another team is a 404.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tests.access.actors import ADMIN, APPROVER, AUDITOR, EVERYBODY, OPERATOR
+
+Statuses = Mapping[str, int]
+
+OPERATORS = (OPERATOR, ADMIN)
+READERS = (APPROVER, OPERATOR, AUDITOR, ADMIN)
+
+
+def may(*roles: str, answer: int = 200, else_: int = 403) -> Statuses:
+    """These roles get `answer`, the others `else_`."""
+    return {role: answer if role in roles else else_ for role in EVERYBODY}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One address. Names in braces, in `at` and `form`, are things of the team (world.py).
+
+    `at`: the addresses to try, the first one for POST; a braced name makes a foreign one unknown.
+    `any_team`: the item's own team counts, not the one that the session looks at.
+    `parts`: the ids of elements that ask this address for themselves.
+    `foreign`: what a form is told that names a thing of another team; nothing comes of it.
+    `acts`: the roles whose POST changes something, where that is not all who get no refusal.
+    `htmx`: what a POST by htmx is answered instead of a redirect.
+    `queries`: the most that a GET may ask the database.
+    """
+
+    get: Statuses | None = None
+    post: Statuses | None = None
+    at: tuple[str, ...] = ()
+    form: Mapping[str, str] = field(default_factory=dict)
+    any_team: bool = False
+    foreign: int = 404
+    htmx: int = 302
+    acts: tuple[str, ...] | None = None
+    parts: tuple[str, ...] = ()
+    queries: int = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """An address that asks for no team: `nobody` and `somebody` (signed in) are answered so."""
+
+    at: str
+    nobody: int
+    somebody: int
+
+
+EVERYBODYS = may(*EVERYBODY)
+SENT_BY_ALL = may(*EVERYBODY, answer=302)
+ADMINS = may(ADMIN)
+DONE_BY_ADMINS = may(ADMIN, answer=302)
+DONE_BY_OPERATORS = may(*OPERATORS, answer=302)
+
+ROWS: dict[str, Row | Open] = {
+    # --- the shell
+    "": Open("/", 302, 302),
+    "health/": Open("/health/", 200, 200),
+    "shell/inbox-badge/": Row(get=EVERYBODYS, queries=8),
+    "profile/": Row(
+        get=EVERYBODYS, post=SENT_BY_ALL, form={"name": "New name", "time_zone": "Europe/Warsaw"}
+    ),
+    # --- the team
+    "team/": Row(get=EVERYBODYS),
+    "team/switch/": Row(post=SENT_BY_ALL, form={"team": "{team}"}, foreign=302, acts=()),
+    "team/add/": Row(post=ADMINS, form={"email": "new@example.test", "role": "viewer"}),
+    "team/<int:pk>/role/": Row(
+        post=DONE_BY_ADMINS, at=("/team/{member}/role/",), form={"role": "viewer"}
+    ),
+    "team/<int:pk>/remove/": Row(post=DONE_BY_ADMINS, at=("/team/{member}/remove/",)),
+    "team/<int:pk>/password/": Row(post=ADMINS, at=("/team/{member}/password/",)),
+    "team/<int:pk>/reactivate/": Row(post=DONE_BY_ADMINS, at=("/team/{member}/reactivate/",)),
+    "team/<int:pk>/deactivate/": Row(post=DONE_BY_ADMINS, at=("/team/{member}/deactivate/",)),
+    # --- operations
+    "operations/": Row(get=EVERYBODYS, at=("/operations/?tab=all",), parts=("operations",)),
+    "operations/new/": Row(
+        get=may(*OPERATORS),
+        post=DONE_BY_OPERATORS,
+        at=(
+            "/operations/new/?server={server}&tool={tool}",
+            "/operations/new/?server={server}",
+            "/operations/new/?server={server}&tool={tool}&as=json",
+        ),
+        form={
+            "arguments": "{{}}",
+            "key": "9a1f7f2e-5f0b-4b0e-9a43-3d6f2d0f0d11",
+            "questions_to": "approvers",
+        },
+        parts=("tools",),
+    ),
+    "operations/adopt/": Row(
+        get=may(*OPERATORS),
+        post=DONE_BY_OPERATORS,
+        form={
+            "server": "{server}",
+            "tool_name": "x",
+            "task_id": "t",
+            "questions_to": "approvers",
+        },
+        foreign=422,
+    ),
+    "operations/<uuid:pk>/": Row(
+        get=EVERYBODYS,
+        at=(
+            "/operations/{answered operation}/",
+            "/operations/{question operation}/",
+            "/operations/{others' question operation}/",
+            "/operations/{viewer's operation}/",
+            "/operations/{unknown operation}/",
+            "/operations/{gate operation}/",
+        ),
+        parts=("operation-state", "operation-actions", "operation-facts"),
+    ),
+    "operations/<uuid:pk>/cancel/": Row(
+        post=DONE_BY_OPERATORS, at=("/operations/{question operation}/cancel/",)
+    ),
+    "operations/<uuid:pk>/check/": Row(
+        post=DONE_BY_OPERATORS, at=("/operations/{question operation}/check/",)
+    ),
+    "operations/<uuid:pk>/reconcile/": Row(
+        post=DONE_BY_OPERATORS,
+        at=("/operations/{unknown operation}/reconcile/",),
+        form={"choice": "record_done", "reason": "looked"},
+    ),
+    "operations/<uuid:pk>/result.json": Row(
+        get=may(*READERS, else_=404),
+        at=("/operations/{answered operation}/result.json",),
+    ),
+    # --- servers
+    "servers/": Row(get=EVERYBODYS, parts=("servers",)),
+    "servers/new/": Row(
+        get=ADMINS,
+        post=DONE_BY_ADMINS,
+        form={
+            "name": "new",
+            "url": "http://127.0.0.1:9/mcp",
+            "questions_to": "approvers",
+            "allow_private": "on",
+            "auth_kind": "none",
+        },
+    ),
+    "servers/<int:pk>/": Row(get=EVERYBODYS, at=("/servers/{server}/",), parts=("server",)),
+    "servers/<int:pk>/edit/": Row(
+        get=ADMINS,
+        post=DONE_BY_ADMINS,
+        at=("/servers/{server}/edit/",),
+        form={
+            "name": "renamed",
+            "questions_to": "approvers",
+            "auth_kind": "none",
+            "max_in_flight": "1",
+            "call_timeout_s": "5",
+        },
+    ),
+    "servers/<int:pk>/pause/": Row(
+        post=DONE_BY_ADMINS, at=("/servers/{server}/pause/",), form={"paused": "yes"}
+    ),
+    "servers/<int:pk>/test/": Row(post=DONE_BY_ADMINS, at=("/servers/{server}/test/",)),
+    # --- the inbox
+    "inbox/": Row(
+        get=EVERYBODYS,
+        at=("/inbox/", "/inbox/?tab=team", "/inbox/?tab=decided"),
+        parts=("inbox-list", "inbox-detail"),
+        queries=40,
+    ),
+    "inbox/several/": Row(
+        get=may(APPROVER, OPERATOR, ADMIN),
+        post=may(APPROVER, OPERATOR, ADMIN),
+        at=("/inbox/several/?item={gate}&item={question}&item={others' question}",),
+        form={"item": "{gate}", "binding-{gate}": "{token of gate}", "choice": "approve"},
+        foreign=200,
+        acts=(APPROVER, ADMIN),
+        parts=("inbox-detail",),
+        queries=45,
+    ),
+    "inbox/filters/": Row(get=EVERYBODYS),
+    "inbox/filters/save/": Row(
+        post=SENT_BY_ALL, at=("/inbox/filters/save/?tab=team",), form={"name": "New"}
+    ),
+    "inbox/filters/<int:pk>/rename/": Row(
+        post=SENT_BY_ALL,
+        at=("/inbox/filters/{list}/rename/",),
+        form={"name": "Another"},
+        acts=(ADMIN,),
+    ),
+    "inbox/filters/<int:pk>/delete/": Row(
+        post=SENT_BY_ALL, at=("/inbox/filters/{list}/delete/",), acts=(ADMIN,)
+    ),
+    "inbox/<uuid:approval_id>/": Row(
+        get=EVERYBODYS,
+        at=(
+            "/inbox/{question}/",
+            "/inbox/{others' question}/",
+            "/inbox/{answered}/",
+            "/inbox/{viewer's}/",
+            "/inbox/{gate}/",
+        ),
+        any_team=True,
+        parts=("inbox-detail",),
+        queries=40,
+    ),
+    "inbox/<uuid:approval_id>/live/": Row(
+        get=EVERYBODYS,
+        at=("/inbox/{question}/live/", "/inbox/{answered}/live/", "/inbox/{gate}/live/"),
+        any_team=True,
+    ),
+    "inbox/<uuid:approval_id>/decide/": Row(
+        # 422: who knows of it is told why not
+        post=may(APPROVER, ADMIN, answer=302, else_=422),
+        at=("/inbox/{question}/decide/",),
+        form={"binding": "{token of question}", "choice": "decline"},
+        any_team=True,
+    ),
+    "inbox/<uuid:approval_id>/snooze/": Row(
+        post=SENT_BY_ALL,
+        at=("/inbox/{question}/snooze/",),
+        any_team=True,
+        acts=(APPROVER, ADMIN),
+    ),
+    "inbox/<uuid:approval_id>/draft/": Row(
+        post=SENT_BY_ALL,
+        at=("/inbox/{question}/draft/",),
+        form={"field-0": "x"},
+        any_team=True,
+        htmx=200,
+        acts=(APPROVER, ADMIN),
+    ),
+    "inbox/<uuid:approval_id>/cancel/": Row(
+        post=DONE_BY_OPERATORS, at=("/inbox/{question}/cancel/",), any_team=True
+    ),
+    # --- policies
+    "policies/": Row(get=EVERYBODYS),
+    "policies/try/": Row(
+        post=EVERYBODYS,
+        form={"server": "{server name}", "tool": "x", "starter": "", "arguments": "{{}}"},
+        acts=(),
+        foreign=422,
+    ),
+    "policies/new/": Row(
+        get=ADMINS,
+        post=DONE_BY_ADMINS,
+        form={
+            "name": "new",
+            "server": "*",
+            "tool": "*",
+            "starter": "anyone",
+            "effect": "disabled",
+            "audience": "approvers",
+            "quorum": "1",
+            "at_deadline": "expire",
+            "version": "0",
+        },
+    ),
+    "policies/<int:pk>/": Row(
+        get=ADMINS,
+        post=DONE_BY_ADMINS,
+        at=("/policies/{rule}/",),
+        form={
+            "name": "renamed",
+            "server": "*",
+            "tool": "*",
+            "starter": "anyone",
+            "effect": "disabled",
+            "audience": "approvers",
+            "quorum": "1",
+            "at_deadline": "expire",
+            "version": "1",
+        },
+    ),
+    "policies/<int:pk>/move/": Row(
+        post=DONE_BY_ADMINS, at=("/policies/{rule}/move/",), form={"to": "up"}
+    ),
+    "policies/<int:pk>/switch/": Row(
+        post=DONE_BY_ADMINS, at=("/policies/{rule}/switch/",), form={"to": "off"}
+    ),
+    "policies/<int:pk>/delete/": Row(
+        get=ADMINS, post=DONE_BY_ADMINS, at=("/policies/{rule}/delete/",)
+    ),
+    # --- one's own account (django-allauth): no team's data is there
+    "accounts/login/": Open("/accounts/login/", 200, 302),
+    "accounts/logout/": Open("/accounts/logout/", 302, 200),
+    "accounts/inactive/": Open("/accounts/inactive/", 200, 200),
+    "accounts/signup/": Open("/accounts/signup/", 200, 302),
+    "accounts/reauthenticate/": Open("/accounts/reauthenticate/", 302, 200),
+    "accounts/reauthenticate/code/": Open("/accounts/reauthenticate/code/", 302, 302),
+    "accounts/reauthenticate/code/confirm/": Open(
+        "/accounts/reauthenticate/code/confirm/", 302, 302
+    ),
+    "accounts/email/": Open("/accounts/email/", 302, 200),
+    "accounts/confirm-email/": Open("/accounts/confirm-email/", 200, 200),
+    "accounts/^confirm-email/(?P<key>[-:\\w]+)/$": Open("/accounts/confirm-email/x/", 200, 200),
+    "accounts/password/change/": Open("/accounts/password/change/", 302, 200),
+    "accounts/password/set/": Open("/accounts/password/set/", 302, 302),
+    "accounts/password/reset/": Open("/accounts/password/reset/", 200, 200),
+    "accounts/password/reset/done/": Open("/accounts/password/reset/done/", 200, 200),
+    "accounts/password/reset/key/done/": Open("/accounts/password/reset/key/done/", 200, 200),
+    "accounts/^password/reset/key/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>.+)/$": Open(
+        "/accounts/password/reset/key/1-x/", 200, 200
+    ),
+    "accounts/login/code/confirm/": Open("/accounts/login/code/confirm/", 302, 302),
+    "accounts/2fa/": Open("/accounts/2fa/", 302, 200),
+    "accounts/2fa/authenticate/": Open("/accounts/2fa/authenticate/", 302, 302),
+    "accounts/2fa/reauthenticate/": Open("/accounts/2fa/reauthenticate/", 302, 302),
+    "accounts/2fa/totp/activate/": Open("/accounts/2fa/totp/activate/", 302, 302),
+    "accounts/2fa/totp/deactivate/": Open("/accounts/2fa/totp/deactivate/", 302, 404),
+    "accounts/2fa/recovery-codes/": Open("/accounts/2fa/recovery-codes/", 302, 404),
+    "accounts/2fa/recovery-codes/generate/": Open(
+        "/accounts/2fa/recovery-codes/generate/", 302, 302
+    ),
+    "accounts/2fa/recovery-codes/download/": Open(
+        "/accounts/2fa/recovery-codes/download/", 302, 404
+    ),
+    "accounts/3rdparty/": Open("/accounts/3rdparty/", 302, 200),
+    "accounts/3rdparty/login/cancelled/": Open("/accounts/3rdparty/login/cancelled/", 200, 200),
+    "accounts/3rdparty/login/error/": Open("/accounts/3rdparty/login/error/", 401, 401),
+    "accounts/3rdparty/signup/": Open("/accounts/3rdparty/signup/", 302, 302),
+    "accounts/social/login/cancelled/": Open("/accounts/social/login/cancelled/", 301, 301),
+    "accounts/social/login/error/": Open("/accounts/social/login/error/", 301, 301),
+    "accounts/social/signup/": Open("/accounts/social/signup/", 301, 301),
+    "accounts/social/connections/": Open("/accounts/social/connections/", 301, 301),
+}

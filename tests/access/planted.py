@@ -1,0 +1,33 @@
+"""Marked texts: each says by itself whose eyes it is for, so that any answer can be searched."""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+_MARK = re.compile(r"zq\d{4}qz")
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """One text in one field: which thing it belongs to, what it is, and who may ever meet it."""
+
+    thing: str
+    label: str
+    readers: frozenset[str]
+
+
+@dataclass(slots=True)
+class Garden:
+    """All marks of a world."""
+
+    planted: dict[str, Planted] = field(default_factory=dict)
+
+    def plant(self, thing: str, label: str, readers: Collection[str]) -> str:
+        """A new mark; only small letters and digits, so that it fits into every field."""
+        mark = f"zq{len(self.planted):04d}qz"
+        self.planted[mark] = Planted(thing, label, frozenset(readers))
+        return mark
+
+    def found_in(self, text: str) -> set[Planted]:
+        """What of all that was planted stands in this text."""
+        return {self.planted[mark] for mark in _MARK.findall(text) if mark in self.planted}
