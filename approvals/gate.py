@@ -1,14 +1,15 @@
 """The one way to start a tool: the policy first, then the operation, in one transaction."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
 from django.db import transaction
 
-from approvals import policies, policy
-from approvals.models import Approval, Audience, Kind, Shape
+from approvals import notices, policies, policy, remembered
+from approvals.models import Approval, Audience, Kind, Remembered, Shape
 from mcpdesk.accounts import access
+from mcpdesk.accounts.access import Permission
 from mcpdesk.accounts.models import User
 from mcpdesk.audit.log import DESK, Actor, record
 from tasks_monitor.engine.start import (
@@ -26,12 +27,14 @@ class Requested:
     """There is an operation. `approval`: the gate it waits at, None where it may run.
 
     `created` False: the same request made it before; then `gate` is None, nothing was asked anew.
+    `by`: the earlier approval that counted for this call too, so that nobody is asked.
     """
 
     operation: Operation
     created: bool
     gate: policy.Gate | None = None
     approval: Approval | None = None
+    by: Remembered | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +82,19 @@ def request_start(
     found = evaluate(server, tool_name, arguments, actor.user)
     if found.effect is policy.Effect.DISABLED:
         return _refuse(server, tool_name, found, actor, now)
-    asks = found.effect is not policy.Effect.ALLOW
+    by = remembered.find(
+        remembered.Call(server, tool_name, arguments, actor.user), found, now, lock=True
+    )
+    asks = found.effect is not policy.Effect.ALLOW and by is None
     how: dict[str, Any] = {"reason": reason, "questions_to": questions_to, "repeatable": repeatable}
     started = start(**call, **how, actor=actor, now=now, awaiting_approval=asks)
     if not started.created:
         return Requested(started.operation, created=False)
     _note(started.operation, found, now)
+    if by is not None:
+        remembered.use(by, started.operation, now)
     approval = _open(started.operation, found, now) if asks else None
-    return Requested(started.operation, created=True, gate=found, approval=approval)
+    return Requested(started.operation, created=True, gate=found, approval=approval, by=by)
 
 
 def evaluate(
@@ -94,6 +102,10 @@ def evaluate(
 ) -> policy.Gate:
     """What the team's policy says of this call now. Raises engine.errors.Refused."""
     check_arguments(arguments)
+    return _evaluate(server, tool_name, arguments, user)
+
+
+def _evaluate(server: Server, tool_name: str, arguments: Any, user: User | None) -> policy.Gate:
     member = access.member_in(user, server.team_id) if user else None
     request = policy.Request(
         server=server.name,
@@ -104,6 +116,32 @@ def evaluate(
         annotations=annotations_of(server, tool_name),
     )
     return policy.gate(policies.active(server.team_id), request)
+
+
+def questions_of(operation: Operation, now: datetime) -> dict[str, Any] | None:
+    """Who answers what the server asks in this call, to be kept on the item (Approval.policy).
+
+    By the rules of now. None: no rule speaks of it, and the operation's own setting decides. Called
+    in the transaction that makes the item: a rule that fails is told there.
+    """
+    arguments = operation.payload.arguments
+    found = _evaluate(operation.server, operation.tool_name, arguments, operation.started_by)
+    if found.error:
+        _tell_of_failure(operation, found, found.error, now)
+    if found.questions is None:
+        return None
+    return _kept(found, _answered_by(found.questions, operation))
+
+
+def _answered_by(questions: policy.Ask, operation: Operation) -> policy.Ask:
+    """The approvers, where nobody started it, or who did has left or may not answer."""
+    if questions.audience is not policy.Audience.REQUESTER:
+        return questions
+    starter = operation.started_by
+    member = access.member_in(starter, operation.team_id) if starter else None
+    if member is not None and member.may(Permission.DECIDE):
+        return questions
+    return replace(questions, audience=policy.Audience.APPROVERS)
 
 
 def annotations_of(server: Server, tool_name: str) -> Any:
@@ -135,28 +173,35 @@ def _refuse(
 
 def _note(operation: Operation, found: policy.Gate, now: datetime) -> None:
     """What the policy said, and, where a rule failed, that it did."""
-    where: dict[str, Any] = {"team_id": operation.team_id, "server_id": operation.server_id}
-    rule = (found.rule or "")[:80]
     record(
         "gate.evaluated",
-        **where,
+        team_id=operation.team_id,
+        server_id=operation.server_id,
         operation_id=operation.pk,
         actor=DESK,
         now=now,
         effect=found.effect.value,
-        rule=rule or "no rule",
+        rule=(found.rule or "")[:80] or "no rule",
         number=found.number,
     )
     if found.error:
-        record(
-            "gate.rule_failed",
-            **where,
-            operation_id=operation.pk,
-            actor=DESK,
-            now=now,
-            rule=rule or "without a name",
-            reason=found.error,
-        )
+        _tell_of_failure(operation, found, found.error, now)
+
+
+def _tell_of_failure(operation: Operation, found: policy.Gate, error: str, now: datetime) -> None:
+    """A rule failed, so that people are asked: the log says so, and the admins are told."""
+    rule = (found.rule or "without a name")[:80]
+    record(
+        "gate.rule_failed",
+        team_id=operation.team_id,
+        server_id=operation.server_id,
+        operation_id=operation.pk,
+        actor=DESK,
+        now=now,
+        rule=rule,
+        reason=error,
+    )
+    notices.rule_failed(operation.team_id, rule, error, now)
 
 
 def _open(operation: Operation, found: policy.Gate, now: datetime) -> Approval:
@@ -172,12 +217,7 @@ def _open(operation: Operation, found: policy.Gate, now: datetime) -> Approval:
         created_at=now,
         deadline_at=deadline,
         four_eyes=ask.four_eyes,
-        policy={
-            "rule": found.rule,
-            "number": found.number,
-            "failed": found.error is not None,
-            "ask": ask.as_json(),
-        },
+        policy=_kept(found, ask),
     )
     if ask.audience is policy.Audience.PEOPLE:
         approval.people.set(User.objects.filter(pk__in=ask.people))
@@ -191,7 +231,18 @@ def _open(operation: Operation, found: policy.Gate, now: datetime) -> Approval:
         server_id=operation.server_id,
         audience=approval.get_audience_display(),
     )
+    notices.opened(approval, now)
     return approval
+
+
+def _kept(found: policy.Gate, ask: policy.Ask) -> dict[str, Any]:
+    """What an item keeps of the policy: changing a rule never changes an item that exists."""
+    return {
+        "rule": found.rule,
+        "number": found.number,
+        "failed": found.error is not None,
+        "ask": ask.as_json(),
+    }
 
 
 def _answerable(ask: policy.Ask, operation: Operation) -> policy.Ask:
@@ -209,7 +260,7 @@ def denies_at_deadline(approval: Approval) -> bool:
 
 
 def snapshot_of(approval: Approval) -> policy.Snapshot:
-    """The policy of a gate as it was when the gate was made. Raises policy.BadRule."""
+    """The policy of an item as it was when the item was made. Raises policy.BadRule."""
     kept = approval.policy if isinstance(approval.policy, dict) else {}
     return policy.Snapshot(
         ask=policy.read_ask(kept.get("ask")),

@@ -1,5 +1,6 @@
 """The rules of a team: read in order, and changed by admins, each change one transaction."""
 
+import hashlib
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -15,10 +16,13 @@ from mcpdesk.accounts.models import Membership, Team
 from mcpdesk.audit.log import Actor, record
 
 MAX_RULES = 200
+_SAID = ("name", "effect", "ask", "questions")
 #: The one rule of a team that is set up with the desk, and of teams from before there was a gate:
 #: nobody is locked out, an upgrade changes nothing. Any other team begins without, and asks.
 STARTING_RULE: Final = {"name": "Starting is the permission", "effect": "allow"}
 _MATCH = ("server", "tool", "starter", "arguments", "claims")
+CHANGED = "Somebody else changed this rule meanwhile. Look at it again; nothing was changed."
+MOVED_ON = "Somebody else changed the policy meanwhile. Look at it again; nothing was changed."
 
 
 class Refused(Exception):
@@ -51,17 +55,30 @@ def rules_of(team_id: int) -> QuerySet[PolicyRule]:
     return PolicyRule.objects.filter(team_id=team_id).order_by("position")
 
 
+def edition(team_id: int) -> str:
+    """Names the policy as it stands: which rules, in which order, in which version."""
+    rows = rules_of(team_id).values_list("pk", "version")
+    return hashlib.sha256(repr(list(rows)).encode()).hexdigest()[:16]
+
+
 @transaction.atomic
 def add_rule(raw: dict[str, Any], *, who: Who, enabled: bool = True) -> PolicyRule:
     """Add a rule behind all others. `raw` as policy.read_rule() takes it. Raises Refused."""
-    team = _locked(who)
-    values = _checked(team, raw)
+    team = locked(who)
+    values = checked(team, raw)
     _check_name(team, values["name"], None)
     there_are = rules_of(team.pk).count()
     if there_are >= MAX_RULES:
         raise Refused(f"A policy has at most {MAX_RULES} rules.")
+    return insert(team, values, place=there_are + 1, enabled=enabled, who=who)
+
+
+def insert(
+    team: Team, values: dict[str, Any], *, place: int, enabled: bool, who: Who
+) -> PolicyRule:
+    """The row of a new rule and its event; `values` as checked() gives them, `team` locked."""
     rule = PolicyRule.objects.create(
-        team=team, position=there_are + 1, enabled=enabled, changed_at=who.now, **values
+        team=team, position=place, enabled=enabled, changed_at=who.now, **values
     )
     _record("policy.added", rule, who, effect=rule.effect, number=rule.position)
     return rule
@@ -70,67 +87,96 @@ def add_rule(raw: dict[str, Any], *, who: Who, enabled: bool = True) -> PolicyRu
 @transaction.atomic
 def change_rule(rule_id: int, raw: dict[str, Any], *, version: int, who: Who) -> PolicyRule:
     """Replace what a rule says. `version` is the one that was edited. Raises Refused."""
-    team = _locked(who)
-    rule = _find(team, rule_id)
-    if rule.version != version:
-        raise Refused("Somebody else changed this rule meanwhile. Look at it again.")
-    values = _checked(team, raw)
+    team = locked(who)
+    rule = _find(team, rule_id, version)
+    values = checked(team, raw)
     _check_name(team, values["name"], rule)
-    changed = [name for name, value in values.items() if getattr(rule, name) != value]
-    if not changed:
-        return rule
-    for name in changed:
-        setattr(rule, name, values[name])
-    _save(rule, who, *changed)
-    _record("policy.changed", rule, who, fields=", ".join(changed))
+    rewrite(rule, values, who=who)
     return rule
 
 
+def rewrite(rule: PolicyRule, values: dict[str, Any], *, who: Who) -> list[str]:
+    """Give a locked rule the values of checked(), with its event; returns what was different."""
+    changed, before = changes(rule, values), rule.name
+    if changed:
+        for name, value in values.items():
+            setattr(rule, name, value)
+        _save(rule, who, *values)
+        _record("policy.changed", rule, who, fields=", ".join(changed))
+    if rule.name != before:
+        _record("policy.renamed", rule, who, before=before)
+    return changed
+
+
+def changes(rule: PolicyRule, values: dict[str, Any]) -> list[str]:
+    """In which parts a rule would be another one with these values."""
+    now = policy.read_rule({**values["match"], **{name: values[name] for name in _SAID}})
+    try:
+        return policy.differences(policy.read_rule(rule.as_rule()), now)
+    except policy.BadRule:
+        return ["what could not be read"]
+
+
 @transaction.atomic
-def set_enabled(rule_id: int, enabled: bool, *, who: Who) -> PolicyRule:
+def set_enabled(rule_id: int, enabled: bool, *, version: int, who: Who) -> PolicyRule:
     """Switch a rule on or off; it keeps its place. Raises Refused."""
-    rule = _find(_locked(who), rule_id)
-    if rule.enabled != enabled:
-        rule.enabled = enabled
-        _save(rule, who, "enabled")
-        _record("policy.enabled" if enabled else "policy.disabled", rule, who)
+    rule = _find(locked(who), rule_id, version)
+    switch(rule, enabled, who=who)
     return rule
 
 
+def switch(rule: PolicyRule, enabled: bool, *, who: Who) -> bool:
+    """Switch a locked rule on or off, with its event; returns whether it was different."""
+    if rule.enabled == enabled:
+        return False
+    rule.enabled = enabled
+    _save(rule, who, "enabled")
+    _record("policy.enabled" if enabled else "policy.disabled", rule, who)
+    return True
+
+
 @transaction.atomic
-def move_rule(rule_id: int, up: bool, *, who: Who) -> PolicyRule:
-    """Swap a rule with its neighbour; the first stays first and the last last. Raises Refused."""
-    team = _locked(who)
+def move_rule(rule_id: int, place: int, *, seen: str, who: Who) -> PolicyRule:
+    """Put a rule at a place (from 1; beyond the ends: at the end), the others close up.
+
+    `seen`: the edition() that was looked at. Raises Refused.
+    """
+    team = locked(who)
     rule = _find(team, rule_id)
-    near = rules_of(team.pk)
-    other = (
-        near.filter(position__lt=rule.position).last()
-        if up
-        else near.filter(position__gt=rule.position).first()
-    )
-    if other is None:
-        return rule
+    if edition(team.pk) != seen:
+        raise Refused(MOVED_ON)
+    others = list(rules_of(team.pk).exclude(pk=rule.pk))
+    others.insert(min(max(place, 1), len(others) + 1) - 1, rule)
     before = rule.position
-    rule.position, other.position = other.position, rule.position
-    for one in (rule, other):
-        _save(one, who, "position")
-    _record("policy.moved", rule, who, before=before, after=rule.position)
+    put_in_order(others)
+    rule.refresh_from_db(fields=["position"])
+    if rule.position != before:
+        _record("policy.moved", rule, who, before=before, after=rule.position)
     return rule
 
 
+def put_in_order(rules: list[PolicyRule]) -> None:
+    """Number the rules of one locked policy from 1."""
+    for position, rule in enumerate(rules, start=1):
+        if rule.position != position:
+            PolicyRule.objects.filter(pk=rule.pk).update(position=position)
+
+
 @transaction.atomic
-def delete_rule(rule_id: int, *, who: Who) -> None:
+def delete_rule(rule_id: int, *, version: int, who: Who) -> None:
     """Remove a rule; approvals that it made keep what it said. Raises Refused."""
-    team = _locked(who)
-    rule = _find(team, rule_id)
+    team = locked(who)
+    remove(_find(team, rule_id, version), who=who)
+    put_in_order(list(rules_of(team.pk)))
+
+
+def remove(rule: PolicyRule, *, who: Who) -> None:
+    """Remove a locked rule, with its event; the places of the others are the caller's."""
     _record("policy.removed", rule, who, effect=rule.effect)
     rule.delete()
-    for position, one in enumerate(rules_of(team.pk), start=1):
-        if one.position != position:
-            PolicyRule.objects.filter(pk=one.pk).update(position=position)
 
 
-def _locked(who: Who) -> Team:
+def locked(who: Who) -> Team:
     """The team, so that two changes of one policy wait for each other, and the role of now."""
     team = Team.objects.select_for_update(no_key=True).get(pk=who.member.team_id)
     current = access.member_in(who.member.user, team.pk)
@@ -139,29 +185,44 @@ def _locked(who: Who) -> Team:
     return team
 
 
-def _find(team: Team, rule_id: int) -> PolicyRule:
+def _find(team: Team, rule_id: int, version: int | None = None) -> PolicyRule:
+    """A rule of the locked policy; `version`: as it was seen, None: whatever it says by now."""
     rule = rules_of(team.pk).filter(pk=rule_id).first()
     if rule is None:
         raise Refused("There is no such rule any more.")
+    if version is not None and rule.version != version:
+        raise Refused(CHANGED)
     return rule
 
 
-def _checked(team: Team, raw: dict[str, Any]) -> dict[str, Any]:
+def checked(team: Team, raw: dict[str, Any]) -> dict[str, Any]:
     """The columns of a rule that policy.read_rule() takes. Raises Refused."""
     try:
         rule = policy.read_rule(raw)
     except policy.BadRule as bad:
         raise Refused(bad.sentence) from None
-    _check_people(team, {*rule.ask.people, *rule.starter.people})
+    for ask in (rule.ask, *([rule.questions] if rule.questions else [])):
+        _check_minutes(ask)
+    _check_people(team, rule.named)
     return {
         "name": rule.name,
         "effect": Effect(rule.effect),
         "match": {part: raw[part] for part in _MATCH if part in raw},
         "ask": rule.ask.as_json(),
+        "questions": rule.questions.as_json() if rule.questions else None,
     }
 
 
+def _check_minutes(ask: policy.Ask) -> None:
+    """The form speaks of minutes: what it could not show would be lost by the next edit."""
+    spans = [step.after_s for step in ask.escalation]
+    if any(span % 60 for span in (*spans, ask.deadline_s or 0)):
+        raise Refused("Deadlines and steps are whole minutes.")
+
+
 def _check_people(team: Team, people: set[int]) -> None:
+    if not people:
+        return
     members = Membership.objects.filter(team=team, user_id__in=people, user__is_active=True)
     if members.count() != len(people):
         raise Refused("Somebody named in the rule is not an active member of this team.")

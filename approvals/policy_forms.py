@@ -1,12 +1,14 @@
 """The forms of the policies page: a rule as fields, and a call to try the policy on."""
 
 import json
+from dataclasses import dataclass, field
 from typing import Any
 
 from django import forms
 
-from approvals import policy
-from approvals.models import Audience, Effect, PolicyRule
+from approvals import policy, policy_ask_form
+from approvals.models import Effect, PolicyRule
+from approvals.policy_ask_form import AskForm, QuestionsForm, boxes
 from mcpdesk.accounts.models import Membership, Role, Team
 from tasks_monitor.models import Server
 
@@ -25,10 +27,16 @@ _STARTERS = (
 )
 _OFF = {"autocomplete": "off", "spellcheck": "false"}
 MAX_ARGUMENTS_CHARS = 20_000
+MAX_CONDITIONS_CHARS = 20_000
 
 
-def _boxes() -> forms.CheckboxSelectMultiple:
-    return forms.CheckboxSelectMultiple(attrs={"class": "form-check-input"})
+@dataclass(frozen=True, slots=True)
+class Initial:
+    """What the three parts of the form begin with."""
+
+    rule: dict[str, Any] = field(default_factory=dict)
+    ask: dict[str, Any] = field(default_factory=dict)
+    questions: dict[str, Any] = field(default_factory=dict)
 
 
 class RuleForm(forms.Form):
@@ -41,50 +49,46 @@ class RuleForm(forms.Form):
     tool = forms.CharField(max_length=256, initial="*", help_text="For example deploy_*.")
     starter = forms.ChoiceField(label="Started by", choices=_STARTERS, initial="anyone")
     starter_roles = forms.MultipleChoiceField(
-        label="Roles", choices=Role.choices, required=False, widget=_boxes()
+        label="Roles", choices=Role.choices, required=False, widget=boxes()
     )
     starter_people = forms.MultipleChoiceField(
-        label="People who start it", required=False, widget=_boxes()
+        label="People who start it", required=False, widget=boxes()
     )
     conditions = forms.CharField(
         label="Conditions on the arguments",
         required=False,
-        max_length=4000,
+        max_length=MAX_CONDITIONS_CHARS,
         widget=forms.Textarea(attrs={"rows": 3, **_OFF, "class": "code"}),
         help_text="One a line, all must hold: a path, then equals, in, matches, greater, less or "
         "exists, then a value. For example: amount greater 500",
     )
     effect = forms.ChoiceField(label="What happens", choices=Effect.choices, initial=Effect.ASK)
-    audience = forms.ChoiceField(
-        label="Who decides", choices=Audience.choices, initial=Audience.APPROVERS
-    )
-    people = forms.MultipleChoiceField(label="People who decide", required=False, widget=_boxes())
-    quorum = forms.IntegerField(label="How many must approve", min_value=1, max_value=20, initial=1)
-    four_eyes = forms.BooleanField(
-        label="Four eyes: whoever starts it cannot approve it", required=False, initial=True
-    )
-    deadline_min = forms.IntegerField(
-        label="Deadline (minutes)",
-        required=False,
-        min_value=1,
-        max_value=90 * 24 * 60,
-        initial=7 * 24 * 60,
-        help_text="Empty: none. Nothing is ever allowed by a deadline.",
-    )
-    at_deadline = forms.ChoiceField(
-        label="At the deadline", choices=(("expire", "It expires"), ("deny", "It is denied"))
-    )
     version = forms.IntegerField(widget=forms.HiddenInput, initial=0)
 
-    def __init__(self, *args: Any, team: Team, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self, data: Any = None, *, team: Team, initial: "Initial | None" = None, **kwargs: Any
+    ) -> None:
+        initial = initial or Initial()
+        super().__init__(data, initial=initial.rule, **kwargs)
         people = [(str(pk), name) for pk, name in names_of(team).items()]
-        for field in ("starter_people", "people"):
-            self.fields[field].choices = people  # type: ignore[attr-defined]
+        self.ask = AskForm(data, people=people, initial=initial.ask)
+        self.questions = QuestionsForm(
+            data, people=people, initial=initial.questions, prefix="questions"
+        )
+        self.fields["starter_people"].choices = people  # type: ignore[attr-defined]
         for hint, label in _CLAIMS:
             self.fields[hint] = forms.ChoiceField(
                 label=label, choices=_HINT_CHOICES, required=False
             )
+
+    def is_valid(self) -> bool:
+        """All three parts are looked at, so that every mistake is marked at once."""
+        return all([super().is_valid(), self.ask.is_valid(), self.questions.is_valid()])
+
+    @property
+    def has_mistakes(self) -> bool:
+        """Whether any field of the three parts is marked."""
+        return any(part.is_bound and part.errors for part in (self, self.ask, self.questions))
 
     @property
     def claim_fields(self) -> list[forms.BoundField]:
@@ -97,7 +101,6 @@ class RuleForm(forms.Form):
     def raw(self) -> dict[str, Any]:
         """The rule as policy.read_rule() takes it."""
         given = self.cleaned_data
-        minutes = given["deadline_min"]
         return {
             "name": given["name"],
             "effect": given["effect"],
@@ -106,14 +109,8 @@ class RuleForm(forms.Form):
             "starter": _starter(given),
             "arguments": given["conditions"],
             "claims": {hint: given[hint] == "true" for hint, _ in _CLAIMS if given[hint]},
-            "ask": {
-                "audience": given["audience"],
-                "people": _ids(given["people"]) if given["audience"] == "people" else [],
-                "quorum": given["quorum"],
-                "four_eyes": given["four_eyes"],
-                "deadline_s": None if minutes is None else minutes * 60,
-                "at_deadline": given["at_deadline"],
-            },
+            "ask": self.ask.raw(),
+            "questions": self.questions.raw(),
         }
 
 
@@ -148,27 +145,28 @@ class TryForm(forms.Form):
         return value
 
 
-def initial_of(rule: PolicyRule) -> dict[str, Any]:
-    """A stored rule as the form's fields. Raises policy.BadRule for one that cannot be read."""
-    read = policy.read_rule(rule.as_rule())
-    return {
-        "name": rule.name,
-        "server": read.server,
-        "tool": read.tool,
-        "starter": read.starter.kind.value,
-        "starter_roles": list(read.starter.roles),
-        "starter_people": [str(pk) for pk in read.starter.people],
-        "conditions": "\n".join(_line(condition) for condition in read.conditions),
-        **{hint: json.dumps(value) for hint, value in read.claims},
-        "effect": read.effect.value,
-        "audience": read.ask.audience.value,
-        "people": [str(pk) for pk in read.ask.people],
-        "quorum": read.ask.quorum,
-        "four_eyes": read.ask.four_eyes,
-        "deadline_min": None if read.ask.deadline_s is None else read.ask.deadline_s // 60,
-        "at_deadline": read.ask.at_deadline.value,
-        "version": rule.version,
-    }
+def initial_of(rule: PolicyRule) -> Initial:
+    """A stored rule as the form's fields. One that cannot be read keeps its name alone."""
+    try:
+        read = policy.read_rule(rule.as_rule())
+    except policy.BadRule:
+        return Initial({"name": rule.name, "version": rule.version})
+    return Initial(
+        {
+            "name": rule.name,
+            "server": read.server,
+            "tool": read.tool,
+            "starter": read.starter.kind.value,
+            "starter_roles": list(read.starter.roles),
+            "starter_people": [str(pk) for pk in read.starter.people],
+            "conditions": "\n".join(_line(condition) for condition in read.conditions),
+            **{hint: json.dumps(value) for hint, value in read.claims},
+            "effect": read.effect.value,
+            "version": rule.version,
+        },
+        policy_ask_form.initial_of(read.ask),
+        policy_ask_form.initial_of(read.questions) if read.questions else {},
+    )
 
 
 def names_of(team: Team) -> dict[int, str]:
@@ -195,14 +193,27 @@ def _ids(chosen: list[str]) -> list[int]:
 
 def _condition(line: str) -> dict[str, Any]:
     """One line of the form: "path operator value"; what is no JSON value is text."""
-    parts = line.split(None, 2)
-    if len(parts) < 3:
+    path, rest = _path(line)
+    parts = rest.split(None, 1)
+    if not path or len(parts) < 2:
         raise forms.ValidationError(f"“{line[:60]}”: write a path, a comparison and a value.")
     try:
-        value = json.loads(parts[2])
+        value = json.loads(parts[1])
     except (ValueError, RecursionError):
-        value = parts[2]
-    return {"path": parts[0], "op": parts[1], "value": value}
+        value = parts[1]
+    return {"path": path, "op": parts[0], "value": value}
+
+
+def _path(line: str) -> tuple[str, str]:
+    """The path and what follows it. One with spaces in it is written as a JSON string."""
+    if line.startswith('"'):
+        try:
+            path, end = json.JSONDecoder().raw_decode(line)
+        except ValueError:
+            return "", ""
+        return str(path), line[end:]
+    path, _, rest = line.partition(" ")
+    return path, rest
 
 
 def _line(condition: policy.Condition) -> str:
@@ -211,4 +222,6 @@ def _line(condition: policy.Condition) -> str:
         path = ".".join(steps)
     else:
         path = "/" + "/".join(step.replace("~", "~0").replace("/", "~1") for step in steps)
+    if path.startswith('"') or len(path.split()) != 1 or path != path.strip():
+        path = json.dumps(path, ensure_ascii=False)
     return f"{path} {condition.operator} {json.dumps(condition.value, ensure_ascii=False)}"

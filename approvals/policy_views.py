@@ -5,15 +5,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Q
+from django.core.paginator import Paginator
+from django.db.models import Q, QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from approvals import policies as verbs
 from approvals import policy
-from approvals.gate import annotations_of
+from approvals.foresight import Foreseen, foresee
 from approvals.models import PolicyRule
 from approvals.policy_forms import RuleForm, TryForm, initial_of, names_of
 from mcpdesk.accounts import access
@@ -21,11 +23,15 @@ from mcpdesk.accounts.access import Permission
 from mcpdesk.accounts.guard import MemberRequest, member_required
 from mcpdesk.accounts.models import User
 from mcpdesk.audit.models import Event
+from tasks_monitor.engine.errors import Refused
 from tasks_monitor.models import Server
 
 _PAGE = "approvals/policies.html"
 _FORM = "approvals/policy_form.html"
-SHOWN_EVENTS = 50
+SHOWN_EVENTS = 8
+EVENTS_A_PAGE = 50
+_STEPS = {"up": -1, "down": 1}
+GONE = "The form does not say which version it was made for. Nothing was changed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +39,7 @@ class Line:
     """One rule of the list, in words. `problem`: why it cannot be read; then it asks."""
 
     rule: PolicyRule
-    when: str = ""
-    then: str = ""
+    said: policy.Sentences | None = None
     problem: str = ""
 
 
@@ -53,7 +58,12 @@ def try_out(request: MemberRequest) -> HttpResponse:
     form = TryForm(request.POST, team=request.member.team)
     if not form.is_valid():
         return _list(request, form, status=422)
-    return _list(request, form, found=_gate(request, form.cleaned_data))
+    try:
+        found = _foresee(request, form.cleaned_data)
+    except Refused as refused:
+        form.add_error("arguments", refused.sentence)
+        return _list(request, form, status=422)
+    return _list(request, form, found=found)
 
 
 @require_http_methods(["GET", "POST"])
@@ -69,7 +79,7 @@ def add(request: MemberRequest) -> HttpResponse:
 def change(request: MemberRequest, pk: int) -> HttpResponse:
     """What a rule says; its place and whether it is on are changed on the list."""
     rule = _find(request, pk)
-    form = RuleForm(request.POST or None, team=request.member.team, initial=_initial(rule))
+    form = RuleForm(request.POST or None, team=request.member.team, initial=initial_of(rule))
 
     def save(raw: dict[str, Any]) -> PolicyRule:
         version = form.cleaned_data["version"]
@@ -81,55 +91,89 @@ def change(request: MemberRequest, pk: int) -> HttpResponse:
 @require_POST
 @member_required(Permission.ADMINISTER)
 def move(request: MemberRequest, pk: int) -> HttpResponse:
-    """One place up or down."""
-    up = request.POST.get("to") == "up"
-    return _carry_out(request, pk, lambda: verbs.move_rule(pk, up, who=_who(request)))
+    """One place up or down, or to a place that is named; with htmx the list alone comes back."""
+    rule = _find(request, pk)
+    place = _place(request.POST.get("to", ""), rule)
+    seen = request.POST.get("edition", "")
+    try:
+        moved = verbs.move_rule(pk, place, seen=seen, who=_who(request))
+    except verbs.Refused as refused:
+        return _after_move(request, rule, refused.sentence, done=False)
+    count = verbs.rules_of(request.member.team_id).count()
+    return _after_move(request, moved, f"“{moved.name}” is rule {moved.position} of {count} now.")
 
 
 @require_POST
 @member_required(Permission.ADMINISTER)
 def switch(request: MemberRequest, pk: int) -> HttpResponse:
     """On or off."""
-    on = request.POST.get("to") == "on"
-    return _carry_out(request, pk, lambda: verbs.set_enabled(pk, on, who=_who(request)))
+    on, who = request.POST.get("to") == "on", _who(request)
+
+    def switched(version: int) -> object:
+        return verbs.set_enabled(pk, on, version=version, who=who)
+
+    return _carry_out(request, pk, switched)
 
 
 @require_http_methods(["GET", "POST"])
 @member_required(Permission.ADMINISTER)
 def delete(request: MemberRequest, pk: int) -> HttpResponse:
     """Asks first, then removes a rule."""
-    rule = _find(request, pk)
+    rule, who = _find(request, pk), _who(request)
     if request.method == "POST":
-        return _carry_out(request, pk, lambda: verbs.delete_rule(pk, who=_who(request)))
+
+        def removed(version: int) -> object:
+            return verbs.delete_rule(pk, version=version, who=who)
+
+        return _carry_out(request, pk, removed)
     line = _line(rule, names_of(request.member.team))
     return render(request, "approvals/policy_delete.html", {"line": line})
 
 
+@require_safe
+@member_required(Permission.READ_HISTORY)
+def history(request: MemberRequest) -> HttpResponse:
+    """Who changed what when, and which rules failed on which calls: all of it, the latest first."""
+    page = Paginator(_events(request), EVENTS_A_PAGE).get_page(request.GET.get("page"))
+    return render(request, "approvals/policy_history.html", {"page": page})
+
+
 def _list(
-    request: MemberRequest, form: TryForm, status: int = 200, found: policy.Gate | None = None
+    request: MemberRequest, form: TryForm, status: int = 200, found: Foreseen | None = None
 ) -> HttpResponse:
-    team = request.member.team
-    names = names_of(team)
-    told = Q(kind__startswith="policy.") | Q(kind="gate.rule_failed")
-    events = Event.objects.filter(told, team=team).order_by("-id")
+    reads_history = request.member.may(Permission.READ_HISTORY)
     context = {
-        "lines": [_line(rule, names) for rule in verbs.rules_of(team.pk)],
-        "otherwise": policy.explain(policy.gate([], policy.Request("", "", {}, None))),
+        **_rules(request),
         "form": form,
-        "would": policy.explain(found) if found else "",
-        "error": found.error if found else "",
-        "events": events[:SHOWN_EVENTS],
-        "may_change": request.member.may(Permission.ADMINISTER),
+        "found": found,
+        "reads_history": reads_history,
+        "events": _events(request)[:SHOWN_EVENTS] if reads_history else (),
     }
     return render(request, _PAGE, context, status=status)
 
 
+def _rules(request: MemberRequest) -> dict[str, Any]:
+    """What the list of rules shows."""
+    team = request.member.team
+    names = names_of(team)
+    return {
+        "lines": [_line(rule, names) for rule in verbs.rules_of(team.pk)],
+        "otherwise": policy.explain(policy.gate([], policy.Request("", "", {}, None))),
+        "edition": verbs.edition(team.pk),
+        "may_change": request.member.may(Permission.ADMINISTER),
+    }
+
+
+def _events(request: MemberRequest) -> QuerySet[Event]:
+    told = Q(kind__startswith="policy.") | Q(kind="gate.rule_failed")
+    return Event.objects.filter(told, team=request.member.team).order_by("-id")
+
+
 def _line(rule: PolicyRule, names: dict[int, str]) -> Line:
     try:
-        read = policy.read_rule(rule.as_rule())
+        return Line(rule, policy.in_words(policy.read_rule(rule.as_rule()), names))
     except policy.BadRule as bad:
         return Line(rule, problem=bad.sentence)
-    return Line(rule, policy.describe(read, names), policy.consequence(read, names))
 
 
 def _edit(
@@ -140,13 +184,18 @@ def _edit(
 ) -> HttpResponse:
     """The form; after a preview what it would say; saved, the list."""
     context: dict[str, Any] = {"form": form, "rule": rule}
+    if rule is not None:
+        context["edition"] = verbs.edition(rule.team_id)
+        context["count"] = verbs.rules_of(rule.team_id).count()
     if not form.is_bound:
         return render(request, _FORM, context)
     if not form.is_valid():
         return render(request, _FORM, context, status=422)
     try:
         if "preview" in request.POST:
-            return render(request, _FORM, {**context, **_preview(request, form)})
+            names = names_of(request.member.team)
+            context["said"] = policy.in_words(policy.read_rule(form.raw()), names)
+            return render(request, _FORM, context)
         save(form.raw())
     except (policy.BadRule, verbs.Refused) as refused:
         form.add_error(None, refused.sentence)
@@ -155,26 +204,11 @@ def _edit(
     return redirect("policies")
 
 
-def _preview(request: MemberRequest, form: RuleForm) -> dict[str, str]:
-    read, names = policy.read_rule(form.raw()), names_of(request.member.team)
-    return {"when": policy.describe(read, names), "then": policy.consequence(read, names)}
-
-
-def _gate(request: MemberRequest, call: dict[str, Any]) -> policy.Gate:
-    """The policy's word on a call that somebody of this team, or a service, might make."""
-    team = request.member.team
+def _foresee(request: MemberRequest, call: dict[str, Any]) -> Foreseen:
+    """What would become of a call of somebody of this team, or of a service."""
     user = User.objects.filter(pk=int(call["starter"])).first() if call["starter"] else None
-    member = access.member_in(user, team.pk) if user else None
-    server = Server.objects.get(team=team, name=call["server"])
-    asked = policy.Request(
-        server=server.name,
-        tool=call["tool"],
-        arguments=call["arguments"],
-        user_id=member.user_id if member else None,
-        role=member.role if member else "",
-        annotations=annotations_of(server, call["tool"]),
-    )
-    return policy.gate(verbs.active(team.pk), asked)
+    server = Server.objects.get(team=request.member.team, name=call["server"])
+    return foresee(server, call["tool"], call["arguments"], user, timezone.now())
 
 
 def _find(request: MemberRequest, pk: int) -> PolicyRule:
@@ -184,22 +218,37 @@ def _find(request: MemberRequest, pk: int) -> PolicyRule:
     return rule
 
 
-def _initial(rule: PolicyRule) -> dict[str, Any]:
-    """A rule that cannot be read keeps its name; the rest is to be written again."""
-    try:
-        return initial_of(rule)
-    except policy.BadRule:
-        return {"name": rule.name, "version": rule.version}
+def _place(to: str, rule: PolicyRule) -> int:
+    """The place that a form names: up, down, or a number; what is none of these changes nothing."""
+    if to in _STEPS:
+        return rule.position + _STEPS[to]
+    return int(to) if to.isascii() and to.isdigit() and len(to) < 6 else rule.position
 
 
 def _who(request: MemberRequest) -> verbs.Who:
     return verbs.Who(request.member, timezone.now())
 
 
-def _carry_out(request: MemberRequest, pk: int, verb: Callable[[], object]) -> HttpResponse:
+def _after_move(
+    request: MemberRequest, rule: PolicyRule, sentence: str, *, done: bool = True
+) -> HttpResponse:
+    """The list, at the rule that was moved."""
+    if request.htmx:
+        context = {**_rules(request), "said": sentence, "done": done}
+        return render(request, f"{_PAGE}#rules", context)
+    (messages.success if done else messages.error)(request, sentence)
+    return redirect(f"{reverse('policies')}#rule-{rule.pk}")
+
+
+def _carry_out(request: MemberRequest, pk: int, verb: Callable[[int], object]) -> HttpResponse:
+    """A verb on the version of the rule that the form was made for."""
     _find(request, pk)
+    version = request.POST.get("version", "")
+    if not (version.isascii() and version.isdigit() and len(version) < 10):
+        messages.error(request, GONE)
+        return redirect("policies")
     try:
-        verb()
+        verb(int(version))
     except verbs.Refused as refused:
         messages.error(request, refused.sentence)
     return redirect("policies")

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from approvals import policy_views
+from approvals import policy_file_views, policy_views, remembered_views
 from approvals.views import deciding, items, lists, saved, several
 
 urlpatterns = [
@@ -18,6 +18,16 @@ urlpatterns = [
     path("inbox/<uuid:approval_id>/cancel/", deciding.cancel_operation, name="inbox_cancel"),
     path("policies/", policy_views.policies, name="policies"),
     path("policies/try/", policy_views.try_out, name="policies_try"),
+    path("policies/history/", policy_views.history, name="policies_history"),
+    path("policies/export/", policy_file_views.export_file, name="policies_export"),
+    path("policies/import/", policy_file_views.import_file, name="policies_import"),
+    path("policies/remembered/", remembered_views.remembered, name="remembered"),
+    path("policies/remembered/<int:pk>/revoke/", remembered_views.revoke, name="remembered_revoke"),
+    path(
+        "policies/remembered/<uuid:approval_id>/leave/",
+        remembered_views.leave,
+        name="remembered_leave",
+    ),
     path("policies/new/", policy_views.add, name="policy_new"),
     path("policies/<int:pk>/", policy_views.change, name="policy"),
     path("policies/<int:pk>/move/", policy_views.move, name="policy_move"),

@@ -14,6 +14,7 @@ from approvals.policy.decision import (
     Waiting,
     decision,
 )
+from approvals.policy.differences import differences
 from approvals.policy.evaluate import gate
 from approvals.policy.model import (
     DEFAULT_ASK,
@@ -33,7 +34,7 @@ from approvals.policy.model import (
 )
 from approvals.policy.reading import read_rule
 from approvals.policy.reading_ask import read_ask, read_questions
-from approvals.policy.words import answering, consequence, describe, explain
+from approvals.policy.words import Sentences, answering, consequence, describe, explain, in_words
 
 __all__ = [
     "DEFAULT_ASK",
@@ -52,6 +53,7 @@ __all__ = [
     "Operator",
     "Request",
     "Rule",
+    "Sentences",
     "Snapshot",
     "Starter",
     "StarterKind",
@@ -61,8 +63,10 @@ __all__ = [
     "consequence",
     "decision",
     "describe",
+    "differences",
     "explain",
     "gate",
+    "in_words",
     "read_ask",
     "read_questions",
     "read_rule",

@@ -66,3 +66,17 @@ def people(raw: object) -> tuple[int, ...]:
 def is_number(value: object) -> bool:
     """A JSON number."""
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def nests_deeper(value: object, most: int) -> bool:
+    """Whether lists and objects stand in each other deeper than that; level by level."""
+    level = [value]
+    for _ in range(most):
+        level = [inner for one in level for inner in _inside(one)]
+    return any(isinstance(one, dict | list) for one in level)
+
+
+def _inside(value: object) -> list[Any]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else []

@@ -3,7 +3,15 @@
 import re
 from typing import Final
 
-from approvals.policy.checks import a_text, a_word, an_object, is_number, people, yes_or_no
+from approvals.policy.checks import (
+    a_text,
+    a_word,
+    an_object,
+    is_number,
+    nests_deeper,
+    people,
+    yes_or_no,
+)
 from approvals.policy.model import (
     DEFAULT_ASK,
     BadRule,
@@ -23,6 +31,7 @@ MAX_NAME_CHARS: Final = 80
 MAX_GLOB_CHARS: Final = 256
 MAX_CONDITIONS: Final = 20
 MAX_PATTERN_CHARS: Final = 500
+MAX_VALUE_DEPTH: Final = 20
 #: The annotations of a tool that a rule may look at (ToolAnnotations in the schema).
 HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 _ROLES: Final = ("viewer", "approver", "operator", "auditor", "admin")
@@ -92,6 +101,8 @@ def _condition(raw: object) -> Condition:
     operator = a_word(Operator, one.get("op"), "What a condition compares")
     if "value" not in one:
         raise BadRule("A condition has no value to compare with.")
+    if nests_deeper(one["value"], MAX_VALUE_DEPTH):
+        raise BadRule(f"A condition compares with a value nested at most {MAX_VALUE_DEPTH} deep.")
     _check_operand(operator, one["value"])
     return Condition(read_path(one.get("path")), operator, one["value"])
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from approvals.policy.model import (
     Ask,
@@ -103,6 +104,21 @@ def describe(rule: Rule, names: Mapping[int, str]) -> str:
 def consequence(rule: Rule, names: Mapping[int, str]) -> str:
     """What a rule gives, in the words of explain()."""
     return _what(Gate(rule.effect, ask=rule.ask if rule.effect is Effect.ASK else None), names)
+
+
+@dataclass(frozen=True, slots=True)
+class Sentences:
+    """A rule in words: when it matches, what it gives, who answers what the server asks."""
+
+    when: str
+    then: str
+    answering: str
+
+
+def in_words(rule: Rule, names: Mapping[int, str]) -> Sentences:
+    """The whole rule in words; `names` of the people it may name."""
+    questions = None if rule.effect is Effect.DISABLED else rule.questions
+    return Sentences(describe(rule, names), consequence(rule, names), answering(questions, names))
 
 
 def _starters(starter: Starter, names: Mapping[int, str]) -> str:

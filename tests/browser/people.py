@@ -12,6 +12,7 @@ from django.test import Client
 from playwright.sync_api import APIResponse, Browser, BrowserContext, Locator, Page, expect
 
 from approvals.models import Approval, ApprovalState, PolicyRule
+from approvals.policies import edition
 from mcpdesk.accounts.models import Membership, Role, Team, User
 from mcpdesk.accounts.sessions import TEAM_KEY
 from tests.factories import MembershipFactory, PolicyRuleFactory, TeamFactory
@@ -149,8 +150,8 @@ class Crew:
         assert saved.status == 302, saved.text()
         rules = PolicyRule.objects.filter(team_id=self.team.pk).order_by("position")
         made = rules.get(name=rule["name"]).pk
-        for _ in range(rules.count() - 1):
-            assert self.admin.post(f"/policies/{made}/move/", to="up").status == 302
+        seen = edition(self.team.pk)
+        assert self.admin.post(f"/policies/{made}/move/", to="1", edition=seen).status == 302
         return made
 
     def start(self, server: int, tool: str, arguments: str = "{}", **form: str) -> str:

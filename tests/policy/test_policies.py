@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from approvals import policies
+from approvals import policies, policy
 from approvals.models import PolicyRule
 from approvals.policies import Refused, Who
 from mcpdesk.accounts.access import Member
@@ -71,7 +71,7 @@ def test_a_change_says_what_was_changed_and_not_to_what(who: Who) -> None:
     rule = policies.add_rule(ASK, who=who)
     secret = [{"path": "customer", "op": "equals", "value": "SECRET-WORD"}]
     policies.change_rule(rule.pk, {**ASK, "arguments": secret}, version=1, who=who)
-    assert _last_event() == ("policy.changed", {"rule": "Deployments", "fields": "match"})
+    assert _last_event() == ("policy.changed", {"rule": "Deployments", "fields": "conditions"})
     rule.refresh_from_db()
     assert rule.version == 2
     assert rule.as_rule()["arguments"] == secret
@@ -90,31 +90,132 @@ def test_an_edit_of_what_somebody_else_changed_meanwhile_is_refused(who: Who) ->
         policies.change_rule(rule.pk, {**ASK, "effect": "allow"}, version=1, who=who)
 
 
-def test_a_rule_moves_one_place_and_stays_at_the_ends(who: Who) -> None:
+def _seen(who: Who) -> str:
+    return policies.edition(who.member.team_id)
+
+
+def test_a_rule_moves_to_a_place_and_the_others_close_up(who: Who) -> None:
+    a, _, c = (policies.add_rule({**ASK, "name": name}, who=who) for name in "abc")
+    policies.move_rule(c.pk, 1, seen=_seen(who), who=who)
+    assert _order(who) == ["c", "a", "b"]
+    assert _last_event() == ("policy.moved", {"rule": "c", "before": 3, "after": 1})
+    policies.move_rule(a.pk, 3, seen=_seen(who), who=who)
+    assert _order(who) == ["c", "b", "a"]
+    assert list(policies.rules_of(who.member.team_id).values_list("position", flat=True)) == [
+        1,
+        2,
+        3,
+    ]
+
+
+def test_beyond_the_ends_there_is_no_place_and_staying_is_no_event(who: Who) -> None:
+    a, b = (policies.add_rule({**ASK, "name": name}, who=who) for name in "ab")
+    policies.move_rule(a.pk, 0, seen=_seen(who), who=who)
+    policies.move_rule(b.pk, 99, seen=_seen(who), who=who)
+    assert _order(who) == ["a", "b"]
+    assert not Event.objects.filter(kind="policy.moved").exists()
+
+
+def test_a_move_in_an_order_that_somebody_else_changed_is_refused(who: Who) -> None:
     a, b, c = (policies.add_rule({**ASK, "name": name}, who=who) for name in "abc")
-    policies.move_rule(c.pk, True, who=who)
-    assert _order(who) == ["a", "c", "b"]
-    assert _last_event() == ("policy.moved", {"rule": "c", "before": 3, "after": 2})
-    policies.move_rule(a.pk, True, who=who)
-    policies.move_rule(b.pk, False, who=who)
-    assert _order(who) == ["a", "c", "b"]
+    seen = _seen(who)
+    policies.move_rule(a.pk, 2, seen=seen, who=who)
+    with pytest.raises(Refused, match="Somebody else changed the policy"):
+        policies.move_rule(c.pk, 2, seen=seen, who=who)
+    seen = _seen(who)
+    policies.change_rule(b.pk, {**ASK, "name": "b", "effect": "allow"}, version=1, who=who)
+    with pytest.raises(Refused, match="Somebody else changed the policy"):
+        policies.move_rule(c.pk, 1, seen=seen, who=who)
+    assert _order(who) == ["b", "a", "c"]
 
 
 def test_switched_off_a_rule_keeps_its_place_and_does_not_count(who: Who) -> None:
     rule = policies.add_rule(ASK, who=who)
-    policies.set_enabled(rule.pk, False, who=who)
+    policies.set_enabled(rule.pk, False, version=1, who=who)
     assert policies.active(who.member.team_id) == []
     assert _last_event() == ("policy.disabled", {"rule": "Deployments"})
-    policies.set_enabled(rule.pk, True, who=who)
-    policies.set_enabled(rule.pk, True, who=who)
+    policies.set_enabled(rule.pk, True, version=2, who=who)
+    policies.set_enabled(rule.pk, True, version=3, who=who)
     assert Event.objects.filter(kind="policy.enabled").count() == 1
+
+
+def test_what_somebody_else_changed_meanwhile_is_neither_switched_nor_removed(who: Who) -> None:
+    rule = policies.add_rule(ASK, who=who)
+    policies.change_rule(rule.pk, {**ASK, "tool": "*"}, version=1, who=who)
+    for verb in (
+        lambda: policies.set_enabled(rule.pk, False, version=1, who=who),
+        lambda: policies.delete_rule(rule.pk, version=1, who=who),
+    ):
+        with pytest.raises(Refused, match="Somebody else"):
+            verb()
+    assert PolicyRule.objects.get().enabled
 
 
 def test_removed_a_rule_leaves_no_gap(who: Who) -> None:
     a, _, _ = (policies.add_rule({**ASK, "name": name}, who=who) for name in "abc")
-    policies.delete_rule(a.pk, who=who)
+    policies.delete_rule(a.pk, version=1, who=who)
     assert list(PolicyRule.objects.values_list("name", "position")) == [("b", 1), ("c", 2)]
     assert _last_event()[0] == "policy.removed"
+
+
+def test_a_rule_keeps_who_is_asked_later_and_who_answers(who: Who) -> None:
+    steps = [{"after_s": 3600, "audience": "admins", "people": []}]
+    asks = {"escalation": steps, "remember": True}
+    rule = policies.add_rule(
+        {**ASK, "ask": asks, "questions": {"audience": "admins", "quorum": 2}}, who=who
+    )
+    rule.refresh_from_db()
+    read = policy.read_rule(rule.as_rule())
+    assert (read.ask.remember, read.ask.escalation[0].after_s) == (True, 3600)
+    assert read.questions == policy.read_questions({"audience": "admins", "quorum": 2})
+    policies.change_rule(rule.pk, {**ASK, "ask": {}}, version=1, who=who)
+    assert _last_event() == (
+        "policy.changed",
+        {"rule": "Deployments", "fields": "escalation, remembering, questions"},
+    )
+    rule.refresh_from_db()
+    assert rule.questions is None
+
+
+def test_everybody_whom_any_part_names_is_a_member(who: Who) -> None:
+    stranger = [MembershipFactory().user.pk]
+    step = [{"after_s": 60, "audience": "people", "people": stranger}]
+    for part in (
+        {"ask": {"escalation": step}},
+        {"questions": {"audience": "people", "people": stranger}},
+        {"questions": {"audience": "approvers", "escalation": step}},
+    ):
+        with pytest.raises(Refused, match="not an active member"):
+            policies.add_rule({**ASK, **part}, who=who)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"ask": {"deadline_s": 90}},
+        {"ask": {"escalation": [{"after_s": 61, "audience": "admins"}]}},
+        {"questions": {"deadline_s": 61}},
+    ],
+)
+def test_what_the_form_could_not_show_is_not_saved(who: Who, part: dict[str, Any]) -> None:
+    with pytest.raises(Refused, match="whole minutes"):
+        policies.add_rule({**ASK, **part}, who=who)
+
+
+def test_one_and_true_are_different_values_of_a_condition(who: Who) -> None:
+    def on(value: object) -> dict[str, Any]:
+        return {**ASK, "arguments": [{"path": "n", "op": "equals", "value": value}]}
+
+    rule = policies.add_rule(on(1), who=who)
+    policies.change_rule(rule.pk, on(True), version=1, who=who)
+    rule.refresh_from_db()
+    assert rule.as_rule()["arguments"][0]["value"] is True
+
+
+def test_a_rule_that_is_called_something_else_is_found_in_the_log_by_both_names(who: Who) -> None:
+    rule = policies.add_rule(ASK, who=who)
+    policies.change_rule(rule.pk, {**ASK, "name": "Releases"}, version=1, who=who)
+    assert _last_event() == ("policy.renamed", {"before": "Deployments", "rule": "Releases"})
 
 
 @pytest.mark.parametrize("role", [role for role in Role if role != Role.ADMIN])
@@ -124,9 +225,9 @@ def test_only_an_admin_of_the_moment_changes_anything(who: Who, role: Role) -> N
     for verb in (
         lambda: policies.add_rule({**ASK, "name": "x"}, who=who),
         lambda: policies.change_rule(rule.pk, {**ASK, "effect": "allow"}, version=1, who=who),
-        lambda: policies.set_enabled(rule.pk, False, who=who),
-        lambda: policies.move_rule(rule.pk, True, who=who),
-        lambda: policies.delete_rule(rule.pk, who=who),
+        lambda: policies.set_enabled(rule.pk, False, version=1, who=who),
+        lambda: policies.move_rule(rule.pk, 2, seen=_seen(who), who=who),
+        lambda: policies.delete_rule(rule.pk, version=1, who=who),
     ):
         with pytest.raises(Refused, match="Only an admin"):
             verb()
@@ -137,5 +238,5 @@ def test_only_an_admin_of_the_moment_changes_anything(who: Who, role: Role) -> N
 def test_another_teams_rule_does_not_exist(who: Who) -> None:
     foreign = PolicyRuleFactory()
     with pytest.raises(Refused, match="no such rule"):
-        policies.delete_rule(foreign.pk, who=who)
+        policies.delete_rule(foreign.pk, version=1, who=who)
     assert PolicyRule.objects.filter(pk=foreign.pk).exists()

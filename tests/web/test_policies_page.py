@@ -3,16 +3,20 @@
 from typing import Any
 
 import pytest
+from django.http import HttpResponse
 from django.test import Client
+from pytest_django import DjangoAssertNumQueries
 
 from approvals.gate import Requested, request_start
 from approvals.models import PolicyRule
+from approvals.policies import edition
+from approvals.policy_forms import RuleForm
 from mcpdesk.accounts.models import Membership, Role
 from mcpdesk.audit.log import Actor
 from mcpdesk.audit.models import Channel
 from tasks_monitor.models import Operation
 from tests.factories import NOW, MembershipFactory, PolicyRuleFactory, ServerFactory
-from tests.web.browsing import browser, signed_in
+from tests.web.browsing import browser, htmx, signed_in
 
 pytestmark = pytest.mark.django_db
 
@@ -31,6 +35,19 @@ FORM = {
     "deadline_min": "90",
     "at_deadline": "deny",
     "version": "0",
+}
+
+
+STEPS = {
+    "step1_min": "30",
+    "step1_audience": "approvers",
+    "step2_min": "60",
+    "step2_audience": "people",
+}
+QUESTIONS = {
+    "questions-audience": "admins",
+    "questions-quorum": "1",
+    "questions-deadline_min": "60",
 }
 
 
@@ -54,8 +71,22 @@ def test_a_team_without_rules_reads_what_then_happens(client: Client) -> None:
     assert "ask one of the team&#x27;s approvers, not whoever starts it" in page
 
 
-def test_a_rule_is_saved_as_it_was_written_and_read_back_into_the_form(client: Client) -> None:
-    assert client.post("/policies/new/", FORM).status_code == 302
+def posted(form: RuleForm) -> dict[str, Any]:
+    """What a browser sends of a form that nobody has touched."""
+    sent = {}
+    for part in (form, form.ask, form.questions):
+        for bound in part:
+            value = bound.value()
+            if value not in (None, False, []):
+                sent[bound.html_name] = "on" if value is True else value
+    return sent
+
+
+def test_a_rule_is_saved_as_it_was_written_and_read_back_into_the_form(
+    client: Client, admin: Membership
+) -> None:
+    more = {**STEPS, "step2_people": [str(admin.user_id)], **QUESTIONS, "remember": "on"}
+    assert client.post("/policies/new/", {**FORM, **more}).status_code == 302
     rule = PolicyRule.objects.get()
     assert rule.as_rule() == {
         "name": "Big refunds",
@@ -76,12 +107,25 @@ def test_a_rule_is_saved_as_it_was_written_and_read_back_into_the_form(client: C
             "four_eyes": True,
             "deadline_s": 5400,
             "at_deadline": "deny",
+            "escalation": [
+                {"after_s": 1800, "audience": "approvers", "people": []},
+                {"after_s": 3600, "audience": "people", "people": [admin.user_id]},
+            ],
+            "remember": True,
+        },
+        "questions": {
+            "audience": "admins",
+            "people": [],
+            "quorum": 1,
+            "four_eyes": False,
+            "deadline_s": 3600,
+            "at_deadline": "expire",
+            "escalation": [],
+            "remember": False,
         },
     }
     form = client.get(f"/policies/{rule.pk}/").context["form"]
-    again = {**form.initial, "deadline_min": "90"}
-    again["four_eyes"] = "on"
-    assert client.post(f"/policies/{rule.pk}/", again).status_code == 302
+    assert client.post(f"/policies/{rule.pk}/", posted(form)).status_code == 302
     rule.refresh_from_db()
     assert rule.version == 1
 
@@ -114,6 +158,13 @@ def test_a_preview_says_what_the_rule_would_do_and_saves_nothing(client: Client)
         ({"audience": "people"}, "Name at least as many people"),
         ({"starter": "role", "starter_roles": []}, "at least one role"),
         ({"quorum": "0"}, "greater than or equal to 1"),
+        ({"step1_min": "30"}, "Say who is asked then."),
+        ({"step1_audience": "admins"}, "Say after how many minutes."),
+        ({"step1_min": "90", "step1_audience": "admins"}, "The steps come before the deadline."),
+        (STEPS, "at least one person for each step"),
+        ({**QUESTIONS, "questions-audience": "people"}, "Name at least as many people"),
+        ({**QUESTIONS, "questions-quorum": "21"}, "less than or equal to 20"),
+        ({**QUESTIONS, "questions-audience": "everybody"}, "not one of the available choices"),
     ],
 )
 def test_what_will_not_do_is_told_and_nothing_is_saved(
@@ -125,18 +176,69 @@ def test_what_will_not_do_is_told_and_nothing_is_saved(
     assert not PolicyRule.objects.exists()
 
 
+def _move(client: Client, rule: PolicyRule, to: str, **headers: Any) -> HttpResponse:
+    seen = edition(rule.team_id)
+    return client.post(f"/policies/{rule.pk}/move/", {"to": to, "edition": seen}, **headers)
+
+
+def _names() -> list[str]:
+    return list(PolicyRule.objects.order_by("position").values_list("name", flat=True))
+
+
 def test_an_admin_moves_switches_and_deletes_with_plain_forms(
     client: Client, admin: Membership
 ) -> None:
     first, second = (PolicyRuleFactory(team=admin.team, name=name) for name in ("one", "two"))
-    client.post(f"/policies/{second.pk}/move/", {"to": "up"})
-    assert list(PolicyRule.objects.values_list("name", flat=True)) == ["two", "one"]
-    client.post(f"/policies/{first.pk}/switch/", {"to": "off"})
+    moved = _move(client, second, "up")
+    assert moved["Location"] == f"/policies/#rule-{second.pk}"
+    assert _names() == ["two", "one"]
+    assert "“two” is rule 1 of 2 now." in text(client)
+    _move(client, second, "2")
+    assert _names() == ["one", "two"]
+    client.post(f"/policies/{first.pk}/switch/", {"to": "off", "version": "1"})
     assert "switched off" in text(client)
     assert "Delete “two”?" in text(client, f"/policies/{second.pk}/delete/")
     assert PolicyRule.objects.count() == 2
-    client.post(f"/policies/{second.pk}/delete/")
-    assert list(PolicyRule.objects.values_list("name", flat=True)) == ["one"]
+    client.post(f"/policies/{second.pk}/delete/", {"version": "1"})
+    assert _names() == ["one"]
+
+
+def test_with_htmx_a_move_brings_the_list_back_and_says_where_the_rule_is(
+    client: Client, admin: Membership
+) -> None:
+    for name in ("one", "two"):
+        PolicyRuleFactory(team=admin.team, name=name)
+    response = _move(client, PolicyRule.objects.get(name="two"), "up", headers=htmx("rules"))
+    part = response.content.decode()
+    assert part.strip().startswith('<div class="card list-card" id="rules">')
+    assert 'role="status">“two” is rule 1 of 2 now.' in part
+    assert "Everything else" in part
+    assert part.index("two") < part.index("one")
+
+
+@pytest.mark.parametrize("to", ["", "sideways", "-3", "9" * 400, "²"])
+def test_a_place_that_is_none_moves_nothing(client: Client, admin: Membership, to: str) -> None:
+    first, _ = (PolicyRuleFactory(team=admin.team, name=name) for name in ("one", "two"))
+    assert _move(client, first, to).status_code == 302
+    assert _names() == ["one", "two"]
+
+
+def test_a_form_that_was_made_for_another_version_changes_nothing(
+    client: Client, admin: Membership
+) -> None:
+    first, second = (PolicyRuleFactory(team=admin.team, name=name) for name in ("one", "two"))
+    PolicyRule.objects.update(version=2)
+    client.post(f"/policies/{second.pk}/move/", {"to": "up", "edition": "old"})
+    assert "Somebody else changed the policy meanwhile" in text(client)
+    for version in ("1", "", "x", "9" * 5000):
+        for path, form in (("switch", {"to": "off"}), ("delete", {})):
+            client.post(f"/policies/{first.pk}/{path}/", {**form, "version": version})
+    assert "Somebody else changed this rule meanwhile" in text(client)
+    saved = client.post(f"/policies/{first.pk}/", {**FORM, "version": "1"})
+    assert saved.status_code == 422
+    assert "Somebody else changed this rule" in saved.content.decode()
+    assert _names() == ["one", "two"]
+    assert PolicyRule.objects.filter(enabled=True, version=2).count() == 2
 
 
 def test_a_rule_that_cannot_be_read_is_shown_as_such_and_can_be_mended(
@@ -159,6 +261,9 @@ def test_others_read_and_change_nothing(admin: Membership, role: Role) -> None:
         assert reader.post(f"/policies/{path}", FORM).status_code == 403
     for path in ("move/", "switch/"):
         assert reader.post(f"/policies/{rule.pk}/{path}").status_code == 403
+    sees_history = role == Role.AUDITOR
+    assert ("Who changed what" in page) is sees_history
+    assert reader.get("/policies/history/").status_code == (200 if sees_history else 403)
     assert PolicyRule.objects.get().enabled
 
 
@@ -197,9 +302,40 @@ def test_a_call_is_tried_out_and_nothing_is_started(client: Client, admin: Membe
     said = {}
     for arguments in ('{"n": 1}', '{"n": 9}', '{"n": "1"}'):
         response = client.post("/policies/try/", {**call, "arguments": arguments})
-        said[arguments] = response.context["would"]
+        said[arguments] = response.context["found"].would
     assert said['{"n": 1}'] == "run at once, because rule 1 (small) says so."
     assert "because no rule says anything" in said['{"n": 9}']
     assert "because rule 1 (small) could not be applied" in said['{"n": "1"}']
     assert client.post("/policies/try/", {**call, "arguments": "[]"}).status_code == 422
     assert not Operation.objects.exists()
+
+
+def test_a_try_says_who_would_answer_what_the_server_asks(
+    client: Client, admin: Membership
+) -> None:
+    server = ServerFactory(team=admin.team, name="build")
+    PolicyRuleFactory(team=admin.team, questions={"audience": "admins", "deadline_s": 3600})
+    call = {"server": server.name, "tool": "x", "starter": "", "arguments": "{}"}
+    page = client.post("/policies/try/", call).content.decode()
+    assert "What the server asks meanwhile is answered by one of the team&#x27;s admins" in page
+
+
+def test_the_history_tells_all_of_it_a_page_at_a_time(client: Client, admin: Membership) -> None:
+    rule = PolicyRuleFactory(team=admin.team, name="the rule")
+    for version in range(1, 61):
+        form = {"to": "off" if version % 2 else "on", "version": str(version)}
+        client.post(f"/policies/{rule.pk}/switch/", form)
+    first, last = text(client, "/policies/history/"), text(client, "/policies/history/?page=2")
+    assert "Page 1 of 2" in first
+    assert first.count("switched rule the rule") == 50
+    assert last.count("switched rule the rule") == 10
+    assert text(client).count("switched rule the rule") == 8
+
+
+def test_the_page_asks_as_little_for_many_rules_as_for_few(
+    client: Client, admin: Membership, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    for number in range(30):
+        PolicyRuleFactory(team=admin.team, name=f"rule number {number}")
+    with django_assert_max_num_queries(16):
+        client.get("/policies/")

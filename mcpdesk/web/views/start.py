@@ -9,8 +9,9 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from approvals.gate import Disabled, Requested, evaluate, request_start
-from approvals.policy import Gate, explain
+from approvals.foresight import Foreseen, foresee
+from approvals.gate import Disabled, Requested, request_start
+from approvals.policy import explain
 from mcpdesk.accounts.access import Permission
 from mcpdesk.accounts.guard import MemberRequest, member_required
 from mcpdesk.audit.log import Actor
@@ -96,7 +97,7 @@ def _form_page(
     form: StartForm,
     arguments: ArgumentsForm,
     status: int = 200,
-    would: Gate | None = None,
+    found: Foreseen | None = None,
 ) -> HttpResponse:
     context = {
         "server": chosen.server,
@@ -104,7 +105,7 @@ def _form_page(
         "tool": chosen.tool,
         "form": form,
         "arguments": arguments,
-        "would": explain(would) if would else "",
+        "found": found,
     }
     return render(request, "web/start_form.html", context, status=status)
 
@@ -118,10 +119,9 @@ def _started(request: MemberRequest, chosen: _Chosen) -> HttpResponse:
     try:
         if "check" in request.POST:
             # asks the policy, and starts nothing
-            found = evaluate(
-                chosen.server, chosen.tool.name, arguments.arguments, request.member.user
-            )
-            return _form_page(request, chosen, form, arguments, would=found)
+            call = (chosen.server, chosen.tool.name, arguments.arguments, request.member.user)
+            found = foresee(*call, datetime.now(UTC))
+            return _form_page(request, chosen, form, arguments, found=found)
         outcome = request_start(
             team_id=request.member.team_id,
             server_id=chosen.server.pk,
@@ -147,4 +147,5 @@ def _tell(request: MemberRequest, made: Requested) -> None:
     elif made.approval is not None and made.gate is not None:
         messages.info(request, f"Nothing was sent yet. The policy says: {explain(made.gate)}")
     else:
-        messages.success(request, "Accepted. It is sent as soon as a worker is free.")
+        before = f" {made.by.created_by} has approved such calls before." if made.by else ""
+        messages.success(request, f"Accepted. It is sent as soon as a worker is free.{before}")

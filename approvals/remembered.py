@@ -1,0 +1,306 @@
+"""Approvals that count for later calls too: left by who decided, used by the gate, taken back.
+
+One allows nothing by itself. At each use the rule of today has to ask and to say that decisions are
+remembered, and the people who approved then have to be enough, by that rule and with their rights
+of today, to approve the call that is made now.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F, Q, QuerySet
+
+from approvals import policy
+from approvals.models import Approval, ApprovalState, Kind, Remembered, Verdict
+from mcpdesk.accounts import access
+from mcpdesk.accounts.access import Member, Permission
+from mcpdesk.accounts.models import User
+from mcpdesk.audit.log import DESK, Actor, record
+from mcpdesk.audit.models import Channel
+from mcpdesk.mcp.jsontext import canonical
+from tasks_monitor.models import Operation, Server
+
+MIN_HOURS: Final = 1
+MAX_HOURS: Final = 30 * 24
+#: How long after a decision whoever made it can still have it remembered.
+JUST_DECIDED: Final = timedelta(minutes=15)
+
+NOT_ALLOWED = "The rule that asked does not let decisions be remembered."
+NOT_LAST = "Only whoever approved it last, and just now, can have it remembered."
+ALREADY = "This approval is remembered already."
+BAD_HOURS = f"It is remembered for {MIN_HOURS} to {MAX_HOURS} hours."
+A_SERVICE = "A service started this, no person: it can be remembered for the whole team only."
+NOT_YOURS = "Only an admin, or whoever had it remembered, takes it back. Nothing was changed."
+
+
+class Refused(Exception):
+    """Not done, and nothing was written; `sentence` says why."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which later calls an approval counts for, and for how long (1 hour to 30 days)."""
+
+    any_arguments: bool
+    whole_team: bool
+    hours: int
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call that somebody wants to make. `user` None: a service."""
+
+    server: Server
+    tool_name: str
+    arguments: dict[str, Any]
+    user: User | None
+
+    @property
+    def user_id(self) -> int | None:
+        return self.user.pk if self.user else None
+
+
+@dataclass(slots=True)
+class _Asked:
+    """What access.rights() reads of an approval, for one that the rule of today would make."""
+
+    pk: None
+    team_id: int
+    audience: str
+    people: QuerySet[User]
+    four_eyes: bool
+    operation: Operation
+
+
+def digest(arguments: Any) -> str:
+    """Stands for exactly these arguments: SHA-256 (hex) of their canonical JSON."""
+    return hashlib.sha256(canonical(arguments).encode()).hexdigest()
+
+
+# --- leaving one
+
+
+def may_leave(approval: Approval) -> bool:
+    """Whether a decision on this gate may be remembered, as its own rule said when it was made."""
+    kept = approval.policy if isinstance(approval.policy, dict) else {}
+    if approval.kind != Kind.GATE or kept.get("failed"):
+        return False
+    return policy.read_ask(kept.get("ask")).remember
+
+
+def leave(
+    approval: Approval,
+    member: Member,
+    scope: Scope,
+    now: datetime,
+    channel: Channel = Channel.WEB,
+) -> Remembered:
+    """Have an approval remembered, in the transaction of the decision or of remember().
+
+    `approval` is locked, and was just decided. Raises Refused.
+    """
+    _check(approval, member, scope, now)
+    operation = approval.operation
+    left = Remembered.objects.create(
+        team_id=approval.team_id,
+        server_id=operation.server_id,
+        tool_name=operation.tool_name,
+        arguments_digest="" if scope.any_arguments else digest(operation.payload.arguments),
+        starter_id=None if scope.whole_team else operation.started_by_id,
+        approval=approval,
+        created_by=member.user,
+        created_at=now,
+        ends_at=now + timedelta(hours=scope.hours),
+    )
+    record(
+        "remembered.left",
+        team_id=approval.team_id,
+        actor=Actor.person(member, channel),
+        now=now,
+        operation_id=operation.pk,
+        approval_id=approval.pk,
+        server_id=operation.server_id,
+        remembered=left.pk,
+        hours=scope.hours,
+        arguments="any arguments" if scope.any_arguments else "the same arguments",
+        starter="whoever starts it" if scope.whole_team else "the same person",
+    )
+    return left
+
+
+def remember(approval_id: UUID, *, member: Member, scope: Scope, now: datetime) -> Remembered:
+    """Have a decision remembered that the member has just made. Raises Refused."""
+    with transaction.atomic(durable=True):
+        approval = (
+            Approval.objects.select_for_update(of=("self",))
+            .select_related("operation__payload")
+            .filter(pk=approval_id, team_id=member.team_id)
+            .first()
+        )
+        current = access.member_in(member.user, member.team_id)
+        if approval is None or current is None:
+            raise Refused("There is no such item.")
+        return leave(approval, current, scope, now)
+
+
+def _check(approval: Approval, member: Member, scope: Scope, now: datetime) -> None:
+    if not may_leave(approval):
+        raise Refused(NOT_ALLOWED)
+    decided_at = approval.decided_at
+    if (
+        approval.state != ApprovalState.DECIDED
+        or approval.decision != Verdict.APPROVE
+        or approval.decided_by_id != member.user_id
+        or not member.may(Permission.DECIDE)
+        or decided_at is None
+        or now - decided_at > JUST_DECIDED
+    ):
+        raise Refused(NOT_LAST)
+    if not MIN_HOURS <= scope.hours <= MAX_HOURS:
+        raise Refused(BAD_HOURS)
+    if not scope.whole_team and approval.operation.started_by_id is None:
+        raise Refused(A_SERVICE)
+    if Remembered.objects.filter(approval=approval).exists():
+        raise Refused(ALREADY)
+
+
+# --- using one
+
+
+def find(call: Call, found: policy.Gate, now: datetime, *, lock: bool) -> Remembered | None:
+    """The one by which this call need not ask, though the policy says `found`; None: it asks.
+
+    `lock`: hold what is looked at until the transaction ends, so that none is used after it was
+    taken back.
+    """
+    if found.ask is None or found.error or not found.ask.remember:
+        return None
+    there = Remembered.objects.select_related("approval", "created_by")
+    if lock:
+        there = there.select_for_update(of=("self",))
+    covering = there.filter(_covers(call), revoked_at__isnull=True, ends_at__gt=now).order_by("pk")
+    return next((one for one in covering if _is_enough(one, call, found, found.ask, now)), None)
+
+
+def use(one: Remembered, operation: Operation, now: datetime) -> None:
+    """Count a use, and say on the operation that nobody was asked. `one` as find() locked it."""
+    Remembered.objects.filter(pk=one.pk).update(uses=F("uses") + 1, last_used_at=now)
+    record(
+        "remembered.used",
+        team_id=one.team_id,
+        actor=DESK,
+        now=now,
+        operation_id=operation.pk,
+        server_id=operation.server_id,
+        remembered=one.pk,
+        person=str(one.created_by)[:120],
+    )
+
+
+def _covers(call: Call) -> Q:
+    starter = Q(starter__isnull=True)
+    if call.user_id is not None:
+        starter |= Q(starter=call.user_id)
+    return starter & Q(
+        team_id=call.server.team_id,
+        server=call.server,
+        tool_name=call.tool_name,
+        arguments_digest__in=("", digest(call.arguments)),
+    )
+
+
+def _is_enough(
+    one: Remembered, call: Call, found: policy.Gate, ask: policy.Ask, now: datetime
+) -> bool:
+    """Whether those who approved then could approve this call now, by the rule of today."""
+    approval = one.approval
+    if approval is None or (approval.policy or {}).get("rule") != found.rule:
+        # what was said under one rule says nothing about another
+        return False
+    if ask.four_eyes and one.created_by_id == call.user_id:
+        return False
+    ballots = _ballots(approval, call, ask, now)
+    came_to = policy.decision(policy.Snapshot(ask, call.user_id), ballots, now)
+    return isinstance(came_to, policy.Approved)
+
+
+def _ballots(approval: Approval, call: Call, ask: policy.Ask, now: datetime) -> list[policy.Ballot]:
+    """The votes of then, of those who would have the right to vote on this call now."""
+    rights = access.rights(
+        _Asked(
+            pk=None,
+            team_id=call.server.team_id,
+            audience=ask.audience,
+            people=User.objects.filter(pk__in=ask.people),
+            four_eyes=ask.four_eyes,
+            operation=Operation(started_by_id=call.user_id),
+        ),
+        now,
+    )
+    return [
+        policy.Ballot(vote.user_id, vote.choice == Verdict.APPROVE, vote.at, vote.acted_for_id)
+        for vote in approval.votes.order_by("at", "pk")
+        if access.Right(vote.user_id, vote.acted_for_id) in rights
+    ]
+
+
+# --- listing and taking back
+
+
+def of_team(team_id: int) -> QuerySet[Remembered]:
+    """All of a team, the latest first."""
+    related = ("server", "starter", "created_by", "revoked_by")
+    return Remembered.objects.filter(team_id=team_id).select_related(*related).order_by("-pk")
+
+
+def in_force(team_id: int, now: datetime) -> QuerySet[Remembered]:
+    """Those neither over nor taken back at `now` (UTC)."""
+    return of_team(team_id).filter(revoked_at__isnull=True, ends_at__gt=now)
+
+
+def over(team_id: int, now: datetime) -> QuerySet[Remembered]:
+    """Those that ended by `now` (UTC), by themselves or because somebody took them back."""
+    return of_team(team_id).filter(Q(revoked_at__isnull=False) | Q(ends_at__lte=now))
+
+
+def may_revoke(member: Member, one: Remembered) -> bool:
+    """Admins, and the person who made it, whatever their role is by now."""
+    return member.may(Permission.ADMINISTER) or one.created_by_id == member.user_id
+
+
+def revoke(remembered_id: int, *, member: Member, now: datetime) -> Remembered:
+    """Take one back; it is not used from then on. Again: nothing more. Raises Refused."""
+    with transaction.atomic(durable=True):
+        mine = of_team(member.team_id).select_for_update(of=("self",), no_key=True)
+        one = mine.filter(pk=remembered_id).first()
+        current = access.member_in(member.user, member.team_id)
+        if one is None or current is None:
+            raise Refused("There is no such remembered approval.")
+        if not may_revoke(current, one):
+            raise Refused(NOT_YOURS)
+        if one.revoked_at is None:
+            one.revoked_at, one.revoked_by = now, current.user
+            one.save(update_fields=["revoked_at", "revoked_by"])
+            _record_revoked(one, current, now)
+        return one
+
+
+def _record_revoked(one: Remembered, member: Member, now: datetime) -> None:
+    record(
+        "remembered.revoked",
+        team_id=one.team_id,
+        actor=Actor.person(member),
+        now=now,
+        server_id=one.server_id,
+        remembered=one.pk,
+        tool=one.tool_name[:200],
+        person=str(one.created_by)[:120],
+    )
