@@ -7,10 +7,13 @@ from urllib.parse import urlsplit
 from cryptography.fernet import Fernet
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 from django.db import connection
 from django.http.request import validate_host
 from django.utils import timezone
 
+from mcpdesk.accounts.adapter import sends_mail
 from tasks_monitor.engine.heartbeat import silences
 from tasks_monitor.models import Heartbeat
 
@@ -20,7 +23,7 @@ _LOCAL_HOSTS = {"127.0.0.1", "localhost", "::1"}
 @register("mcpdesk")
 def configuration(**_: Any) -> list[CheckMessage]:
     """All findings about the settings; nothing here needs the database."""
-    return [*_secret_key(), *_encryption_keys(), *_addresses(), *_debug()]
+    return [*_secret_key(), *_encryption_keys(), *_addresses(), *_debug(), *_mail()]
 
 
 @register(Tags.database)
@@ -110,3 +113,28 @@ def _debug() -> Iterator[CheckMessage]:
             hint="Unset MCPDESK_DEMO and start with `./desk up`.",
             id="mcpdesk.E009",
         )
+
+
+def _mail() -> Iterator[CheckMessage]:
+    if sends_mail() and not _is_address(settings.DEFAULT_FROM_EMAIL):
+        yield Warning(
+            f"{settings.DEFAULT_FROM_EMAIL} cannot be the sender of mail.",
+            hint="Set MCPDESK_MAIL_FROM to an e-mail address, such as desk@example.org.",
+            id="mcpdesk.W011",
+        )
+    secured = settings.EMAIL_USE_TLS or settings.EMAIL_USE_SSL
+    by_smtp = settings.EMAIL_BACKEND.endswith(".smtp.EmailBackend")
+    if by_smtp and not secured and settings.EMAIL_HOST not in _LOCAL_HOSTS:
+        yield Warning(
+            "EMAIL_URL sends mail to another machine in clear.",
+            hint="Use smtp+tls:// (STARTTLS) or smtp+ssl:// where the mail server takes it.",
+            id="mcpdesk.W012",
+        )
+
+
+def _is_address(text: str) -> bool:
+    try:
+        validate_email(text)
+    except ValidationError:
+        return False
+    return True

@@ -5,6 +5,7 @@ PostgreSQL, nothing else to install. What is wrong is refused by mcpdesk/checks.
 """
 
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import environ
 from csp.constants import NONE, SELF
@@ -210,6 +211,11 @@ ACCOUNT_LOGOUT_ON_GET = False
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if BEHIND_TLS else "http"
 EMAIL_CONFIG = env.email_url("EMAIL_URL", default="consolemail://")
 vars().update(EMAIL_CONFIG)
+# a mail server that hangs holds one thread of a worker for this long (s)
+EMAIL_TIMEOUT = 20
+DEFAULT_FROM_EMAIL = env.str(
+    "MCPDESK_MAIL_FROM", default=f"mcpdesk@{urlsplit(PUBLIC_URL).hostname}"
+)
 
 # --- web ------------------------------------------------------------------------------------------
 STATIC_URL = "/static/"

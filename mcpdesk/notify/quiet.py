@@ -51,9 +51,7 @@ def _next(clock: time, zone: tzinfo, at: datetime) -> datetime:
 
 def _moments(clock: time, zone: tzinfo, today: date) -> list[datetime]:
     """Candidates around midnight and around a changed clock; some may have passed."""
-    days = (today, today + timedelta(days=1), today + timedelta(days=2))
-    return [
-        datetime.combine(day, clock.replace(fold=fold), zone).astimezone(UTC)
-        for day in days
-        for fold in (0, 1)
-    ]
+    days = [datetime.combine(today + timedelta(days=number), clock, zone) for number in range(3)]
+    first = [day.astimezone(UTC) for day in days]
+    again = [day.replace(fold=1).astimezone(UTC) for day in days]
+    return [*first, *(moment for moment in again if moment.astimezone(zone).time() == clock)]

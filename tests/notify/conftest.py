@@ -1,6 +1,7 @@
 """People, items and ways to be told, for the tests of messages."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -8,8 +9,11 @@ import pytest
 from approvals import notices
 from approvals.models import Approval
 from mcpdesk.accounts.models import Membership, Role, Team, User
+from mcpdesk.notify.claim import claim
+from mcpdesk.notify.deliver import carry
 from mcpdesk.notify.models import Channel, ChannelKind, PushSubscription
 from tests.factories import NOW, ApprovalFactory, MembershipFactory
+from tests.notify.receiver import Receiver
 
 Join = Callable[..., User]
 
@@ -72,3 +76,17 @@ def browser_of(user: User, endpoint: str = "https://push.example.test/one") -> P
 def put(approval: Approval) -> None:
     """The item opens: whoever may decide it is told."""
     notices.opened(approval, NOW)
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with Receiver() as running:
+        yield running
+
+
+def send_due(now: datetime) -> int:
+    """Send what is due at `now`, one after the other; returns how many parcels there were."""
+    parcels = claim(now, 100)
+    for parcel in parcels:
+        carry(parcel, lambda: now)
+    return len(parcels)

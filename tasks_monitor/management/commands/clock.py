@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand
 from django.db import DatabaseError, close_old_connections
 from django.utils import timezone
 
+from mcpdesk.notify.claim import anything_due as anything_to_tell
 from tasks_monitor.engine.doorbell import ring, ring_task
 from tasks_monitor.engine.heartbeat import beat, last_beat
 from tasks_monitor.engine.sweep import anything_due, sweep
@@ -20,6 +21,7 @@ SWEEP_EVERY_S = 1.0
 RING_AGAIN_AFTER = timedelta(seconds=5)
 SIGN_OF_LIFE_EVERY = timedelta(seconds=10)
 APPROVALS_SWEEP = "approvals.tasks.sweep"
+TELL = "mcpdesk.notify.tasks.deliver"
 APPROVALS_EVERY_S = 2.0
 
 
@@ -63,6 +65,8 @@ class Clock:
         if monotonic - self._approvals_at >= APPROVALS_EVERY_S:
             self._approvals_at = monotonic
             ring_task(APPROVALS_SWEEP)
+            if anything_to_tell(now):
+                ring_task(TELL)
 
     def _is_answered(self, now: datetime) -> bool:
         """Whether a worker came to the last ring, or it is time to ring once more."""
