@@ -23,8 +23,8 @@ FORGED = "This form was not made by the desk. Nothing was sent; answer from the 
 FOREIGN = "This form was made for somebody else. Nothing was sent; answer from the page below."
 OTHER_ITEM = "This form belongs to another question. Nothing was sent; answer from the page below."
 CHANGED = (
-    "The question changed after this page was opened. Nothing was sent; "
-    "read it again below before you answer."
+    "The question, or the answer that is proposed, changed after this page was opened. "
+    "Nothing was sent; read it again below before you answer."
 )
 TOO_OLD = (
     "This page was open for more than a day. Nothing was sent; "

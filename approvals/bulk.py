@@ -16,7 +16,16 @@ from approvals import binding, claim, question, selectors, tree
 from approvals.decide import Said, decide
 from approvals.gate_item import came_to
 from approvals.models import Approval, Choice, Kind, Shape, Verdict
-from approvals.outcomes import Decided, Missing, Outcome, Refused, VerdictOutcome, Voted, of_closed
+from approvals.outcomes import (
+    Counted,
+    Decided,
+    Missing,
+    Outcome,
+    Refused,
+    VerdictOutcome,
+    Voted,
+    of_closed,
+)
 from approvals.question import Question
 from approvals.text import warnings_for
 from approvals.verdict import MAX_REASON_CHARS, Word, decide_gate
@@ -215,5 +224,7 @@ def _line(approval: Approval, outcome: Outcome | VerdictOutcome, verdict: Verdic
         case Decided():
             word = "Approved" if verdict is Verdict.APPROVE else "Declined"
             return Line(approval, True, f"{word}. The answer is saved and on its way.")
+        case Counted():
+            return Line(approval, True, outcome.sentence)
         case _:
             return Line(approval, False, outcome.sentence)

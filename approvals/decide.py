@@ -7,23 +7,37 @@ from uuid import UUID
 
 from django.db import transaction
 
-from approvals import binding, claim, drafts, folds, question, schema_form
+from approvals import (
+    binding,
+    claim,
+    drafts,
+    folds,
+    notices,
+    policy,
+    question,
+    schema_form,
+    standstill,
+    votes,
+)
+from approvals.agree import INCOMPLETE, Answer, agree
 from approvals.locking import locked
-from approvals.models import Approval, ApprovalState, Choice, Kind, Vote
+from approvals.models import Approval, ApprovalState, Choice, Kind
 from approvals.outcomes import Decided, Missing, Outcome, Refused, of_closed
 from approvals.question import Question, Submitted
+from approvals.votes import Turn
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member
-from mcpdesk.audit.log import Actor, record
+from mcpdesk.audit.log import Actor
 from mcpdesk.audit.models import Channel
 from tasks_monitor.engine import errors as engine_errors
 from tasks_monitor.engine.answer import answer
 from tasks_monitor.models import InputRequest
 
+FOUR_EYES = "You started this, so somebody else must answer. Nothing was sent."
 NOT_YOURS = "This question was not put to you, or your role no longer decides. Nothing was sent."
 OVERDUE = "The time to answer this has passed. Nothing was sent."
 NOT_ALLOWED = "That cannot be said to this question."
-INCOMPLETE = "Nothing was sent: please look at what is marked below."
+NO_POLICY = "Who has to agree to an answer cannot be read any more, so nothing was sent."
 CONFIRM_SECRETS = (
     "Nothing was sent: this form asks for what looks like a secret. Type it again (the desk kept "
     "nothing of it) and confirm below that you mean to give it to this server."
@@ -36,7 +50,8 @@ class Said:
 
     `token` is what binding.bind() gave the form; `gives_secrets` is the extra confirmation that a
     form needs which asks for a password, a token or a key; `opened` are the marks of what the page
-    had folded and they have opened (folds).
+    had folded and they have opened (folds). `proposes`: it is to take the place of the answer that
+    somebody else proposed.
     """
 
     choice: Choice
@@ -44,6 +59,7 @@ class Said:
     submitted: Submitted = field(default_factory=dict)
     gives_secrets: bool = False
     opened: frozenset[str] = frozenset()
+    proposes: bool = False
 
 
 def decide(
@@ -56,7 +72,9 @@ def decide(
 ) -> Outcome:
     """Record the person's answer and hand it to the engine to deliver, or say why not.
 
-    Whatever is not `Decided` has written nothing. Membership, role and activity are read again
+    Where several people have to agree, the first proposes an answer and the others confirm exactly
+    that one; one who declines or cancels decides at once. Whatever is neither `Decided` nor
+    `Counted` has written nothing. Membership, role and activity are read again
     under the lock: what the page knew may be out of date.
     """
     try:
@@ -64,13 +82,15 @@ def decide(
             return _decide(approval_id, member, said, now, channel)
     except engine_errors.Refused as refused:
         return Refused(f"{refused.sentence} Nothing was sent.")
+    except policy.BadRule:
+        return Refused(NO_POLICY)
 
 
 def _decide(
     approval_id: UUID, member: Member, said: Said, now: datetime, channel: Channel
 ) -> Outcome:
     approval = locked(approval_id, member.team_id)
-    current = access.member_in(member.user, member.team_id)
+    current = access.member_in(member.user, member.team_id, now)
     if approval is None or current is None:
         return Missing()
     if approval.kind != Kind.ANSWER:
@@ -81,10 +101,18 @@ def _decide(
     refusal = _why_not(approval, current, said, now)
     if refusal is not None:
         return refusal
-    response = _response(question.read(_question_of(approval)), said)
+    asked = question.read(_question_of(approval))
+    response = _response(asked, said)
     if isinstance(response, Refused):
         return response
-    return _write(approval, current, channel, said.choice, response, now)
+    turn = Turn(approval, current, Actor.person(current, channel), now)
+    if said.choice == Choice.ACCEPT:
+        unfinished = agree(turn, Answer(asked, response, said.submitted, said.proposes))
+        if unfinished is not None:
+            return unfinished
+    else:
+        votes.cast(turn, said.choice)
+    return _close(turn, said.choice, response)
 
 
 def _why_not(approval: Approval, member: Member, said: Said, now: datetime) -> Refused | None:
@@ -92,9 +120,12 @@ def _why_not(approval: Approval, member: Member, said: Said, now: datetime) -> R
     stale = binding.why_not(said.token, approval, user_id=member.user_id, now=now)
     if stale:
         return Refused(stale)
+    if approval.four_eyes and approval.operation.started_by_id == member.user_id:
+        return Refused(FOUR_EYES)
     if not access.may_decide(member, approval):
         return Refused(NOT_YOURS)
-    if approval.deadline_at is not None and approval.deadline_at <= now:
+    deadline_at = standstill.deadline_of(approval, now)
+    if deadline_at is not None and deadline_at <= now:
         return Refused(OVERDUE)
     claimed = claim.why_not(approval, member.user_id, now)
     if claimed:
@@ -119,36 +150,17 @@ def _response(asked: Question, said: Said) -> dict[str, Any] | Refused:
     return schema_form.response(said.choice.value, made.content)
 
 
-def _write(
-    approval: Approval,
-    member: Member,
-    channel: Channel,
-    choice: Choice,
-    response: dict[str, Any],
-    now: datetime,
-) -> Decided:
-    actor = Actor.person(member, channel)
-    Vote.objects.create(
-        approval=approval, user=member.user, version=approval.version, choice=choice, at=now
-    )
+def _close(turn: Turn, choice: Choice, response: dict[str, Any]) -> Decided:
+    approval, now = turn.approval, turn.now
     approval.state = ApprovalState.DECIDED
     approval.decision = choice
     approval.decided_at = approval.closed_at = now
-    approval.decided_by = member.user
+    approval.decided_by = turn.member.user
     approval.save(update_fields=["state", "decision", "decided_at", "decided_by", "closed_at"])
-    drafts.discard(approval, member.user)
-    for kind in ("approval.voted", "approval.decided"):
-        record(
-            kind,
-            team_id=approval.team_id,
-            actor=actor,
-            now=now,
-            operation_id=approval.operation_id,
-            approval_id=approval.pk,
-            server_id=approval.operation.server_id,
-            choice=choice.value,
-        )
-    answer(_question_of(approval).pk, response=response, actor=actor, now=now)
+    drafts.discard(approval, turn.member.user)
+    turn.note("approval.decided", choice=choice.value)
+    answer(_question_of(approval).pk, response=response, actor=turn.actor, now=now)
+    notices.closed(approval, now)
     return Decided(approval, choice)
 
 

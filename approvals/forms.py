@@ -21,6 +21,9 @@ from approvals.verdict import Word
 #: A choice with at most so many options is shown as buttons, a longer one as a list.
 MAX_BUTTONS = 6
 
+#: Posted as the choice: accept, with another answer than the one that stands proposed.
+PROPOSE = "propose"
+
 _INPUT_TYPES = {
     Kind.EMAIL: "email",
     Kind.URL: "url",
@@ -136,7 +139,8 @@ def submitted(post: QueryDict, asked: Question) -> dict[str, str | list[str]]:
 
 def said(post: QueryDict, asked: Question) -> Said | None:
     """What a person posted; None when it names no choice."""
-    choice = post.get("choice", "")
+    posted = post.get("choice", "")
+    choice = Choice.ACCEPT if posted == PROPOSE else posted
     if choice not in Choice.values:
         return None
     return Said(
@@ -145,6 +149,7 @@ def said(post: QueryDict, asked: Question) -> Said | None:
         submitted=submitted(post, asked),
         gives_secrets=post.get("gives_secrets") == "on",
         opened=opened(post),
+        proposes=posted == PROPOSE,
     )
 
 

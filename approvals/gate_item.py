@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum, auto
 
-from approvals import binding, drafts, gate, policy, question, tree, verdict
+from approvals import binding, drafts, gate, policy, question, tree
 from approvals.models import Approval, ApprovalState, Draft, Verdict, Vote
 from approvals.policy.words import who
+from approvals.votes import progress
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member, Permission
 from tasks_monitor.selectors import ToolView
@@ -103,7 +104,8 @@ def of(
     seen = access.may_see_payload(member, approval.operation)
     draft = drafts.load(approval, member.user)
     votes = list(approval.votes.select_related("user").order_by("at", "pk"))
-    counted = verdict.standing_votes(approval)
+    so_far = progress(approval, now)
+    counted = so_far.votes
     standing = _standing(member, approval, counted, draft, now)
     can_act = standing in _CAN_ACT
     return GateItem(
@@ -115,8 +117,8 @@ def of(
         claims=_claims(approval) if seen else (),
         token=binding.bind(approval, user_id=member.user_id, now=now) if can_act else "",
         votes=votes,
-        approvals=sum(vote.choice == Verdict.APPROVE for vote in counted),
-        needed=gate.snapshot_of(approval).ask.quorum,
+        approvals=so_far.count,
+        needed=so_far.needed,
         others=_others(approval, counted) if approval.is_open else [],
         draft=draft,
         attempt=attempt,

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from approvals.models import Approval, ApprovalState, Choice, Kind, Verdict
-from approvals.policy import Decision
+from approvals.policy import Decision, Waiting
 
 #: Past tense of what a person said, for sentences about others.
 SAID: dict[Choice | Verdict, str] = {
@@ -38,6 +38,24 @@ class Decided:
 
     approval: Approval
     choice: Choice
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Agreed to, and more people are needed: nothing is sent yet.
+
+    `proposed`: this is a new answer, and the count began with this person.
+    """
+
+    approval: Approval
+    came_to: Waiting
+    proposed: bool
+
+    @property
+    def sentence(self) -> str:
+        kept = "Your proposal is kept." if self.proposed else "You confirmed the proposed answer."
+        missing = f"{self.came_to.missing} more of {self.came_to.needed}"
+        return f"{kept} Nothing is sent yet: {missing} must confirm exactly this answer."
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +122,10 @@ class Refused:
     errors: dict[str, str] = field(default_factory=dict)
 
 
-Outcome = Decided | AlreadyAnswered | Lost | Ended | Refused | Missing
+#: Outcomes that wrote something; all others left everything as it was.
+DONE = (Decided, Counted, Voted)
+
+Outcome = Decided | Counted | AlreadyAnswered | Lost | Ended | Refused | Missing
 VerdictOutcome = Voted | AlreadyAnswered | Lost | Ended | Refused | Missing
 
 

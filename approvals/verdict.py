@@ -7,14 +7,14 @@ from uuid import UUID
 
 from django.db import transaction
 
-from approvals import binding, claim, folds, policy
-from approvals.gate import snapshot_of
+from approvals import binding, claim, drafts, folds, notices, policy, standstill, votes
 from approvals.locking import locked
-from approvals.models import Approval, ApprovalState, Draft, Kind, Verdict, Vote
+from approvals.models import Approval, ApprovalState, Kind, Verdict
 from approvals.outcomes import Missing, Refused, VerdictOutcome, Voted, of_closed
+from approvals.votes import Turn
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member
-from mcpdesk.audit.log import Actor, record
+from mcpdesk.audit.log import Actor
 from mcpdesk.audit.models import Channel
 from mcpdesk.mcp.jsontext import storable
 from tasks_monitor.engine import errors as engine_errors
@@ -67,7 +67,7 @@ def _decide(
     approval_id: UUID, member: Member, word: Word, now: datetime, channel: Channel
 ) -> VerdictOutcome:
     approval = locked(approval_id, member.team_id)
-    current = access.member_in(member.user, member.team_id)
+    current = access.member_in(member.user, member.team_id, now)
     if approval is None or current is None:
         return Missing()
     if approval.kind != Kind.GATE:
@@ -77,8 +77,10 @@ def _decide(
     refusal = _why_not(approval, current, word, now)
     if refusal is not None:
         return Refused(refusal)
-    _vote(approval, current, word, now, Actor.person(current, channel))
-    return _follow(approval, current, word, now, Actor.person(current, channel))
+    turn = Turn(approval, current, Actor.person(current, channel), now)
+    votes.cast(turn, word.verdict, word.reason)
+    drafts.discard(approval, current.user)
+    return _follow(turn, word)
 
 
 def _why_not(approval: Approval, member: Member, word: Word, now: datetime) -> str | None:
@@ -90,7 +92,8 @@ def _why_not(approval: Approval, member: Member, word: Word, now: datetime) -> s
         return FOUR_EYES
     if not access.may_decide(member, approval):
         return NOT_YOURS
-    if approval.deadline_at is not None and approval.deadline_at <= now:
+    deadline_at = standstill.deadline_of(approval, now)
+    if deadline_at is not None and deadline_at <= now:
         return OVERDUE
     claimed = claim.why_not(approval, member.user_id, now)
     return claimed or _incomplete(approval, word) or _repeated(approval, member, word, now)
@@ -105,85 +108,40 @@ def _incomplete(approval: Approval, word: Word) -> str | None:
 
 
 def _repeated(approval: Approval, member: Member, word: Word, now: datetime) -> str | None:
-    earlier = approval.votes.filter(user=member.user).first()
-    same = earlier is not None and earlier.choice == word.verdict
+    standing = votes.standing(approval, now)
+    same = any(vote.user_id == member.user_id and vote.choice == word.verdict for vote in standing)
     # unless the word is enough by now: somebody's role may have come back since
-    return SAID_BEFORE if same and isinstance(state_of(approval, now), policy.Waiting) else None
+    waits = isinstance(votes.came_to(approval, now), policy.Waiting)
+    return SAID_BEFORE if same and waits else None
 
 
-def _vote(approval: Approval, member: Member, word: Word, now: datetime, actor: Actor) -> None:
-    """One row for each person: a later word takes the place of an earlier one."""
-    Vote.objects.update_or_create(
-        approval=approval,
-        user=member.user,
-        version=approval.version,
-        defaults={
-            "choice": word.verdict,
-            "at": now,
-            "reason": word.reason.strip() or None,
-        },
-    )
-    Draft.objects.filter(approval=approval, user=member.user).delete()
-    _record("approval.voted", approval, actor, now, choice=word.verdict.value)
-
-
-def standing_votes(approval: Approval) -> list[Vote]:
-    """Votes of people who may still decide: who left or lost the role counts no more."""
-    may_still = access.deciders(approval).values("user_id")
-    return list(approval.votes.filter(user_id__in=may_still).order_by("at", "pk"))
-
-
-def state_of(approval: Approval, now: datetime) -> policy.Decision:
-    """What the votes on an open gate come to at `now` (UTC)."""
-    ballots = [
-        policy.Ballot(vote.user_id, vote.choice == Verdict.APPROVE, vote.at)
-        for vote in standing_votes(approval)
-    ]
-    return policy.decision(snapshot_of(approval), ballots, now)
-
-
-def _follow(
-    approval: Approval, member: Member, word: Word, now: datetime, actor: Actor
-) -> VerdictOutcome:
+def _follow(turn: Turn, word: Word) -> VerdictOutcome:
     """Carry out what the votes come to now."""
-    found = state_of(approval, now)
+    operation_id, actor, now = turn.approval.operation_id, turn.actor, turn.now
+    found = votes.came_to(turn.approval, now)
     match found:
         case policy.Waiting():
-            progress = {"count": found.approvals, "needed": found.needed}
-            _record("gate.progress", approval, actor, now, **progress)
+            turn.note("gate.progress", count=found.approvals, needed=found.needed)
         case policy.Approved():
-            engine_gate.release(approval.operation_id, actor=actor, now=now)
-            _close(approval, Verdict.APPROVE, member, actor, now)
+            engine_gate.release(operation_id, actor=actor, now=now)
+            _close(turn, Verdict.APPROVE)
         case policy.Denied():
             reason = "Denied at the gate; nothing was sent"
-            engine_gate.deny(approval.operation_id, actor=actor, now=now, reason=reason)
-            _close(approval, Verdict.DENY, member, actor, now)
+            engine_gate.deny(operation_id, actor=actor, now=now, reason=reason)
+            _close(turn, Verdict.DENY)
         case policy.Expired():
             raise engine_errors.Refused(OVERDUE)
         case _:
             assert_never(found)
-    return Voted(approval, word.verdict, found)
+    return Voted(turn.approval, word.verdict, found)
 
 
-def _close(
-    approval: Approval, verdict: Verdict, member: Member, actor: Actor, now: datetime
-) -> None:
+def _close(turn: Turn, verdict: Verdict) -> None:
+    approval = turn.approval
     approval.state = ApprovalState.DECIDED
     approval.decision = verdict
-    approval.decided_at = approval.closed_at = now
-    approval.decided_by = member.user
+    approval.decided_at = approval.closed_at = turn.now
+    approval.decided_by = turn.member.user
     approval.save(update_fields=["state", "decision", "decided_at", "decided_by", "closed_at"])
-    _record("approval.decided", approval, actor, now, choice=verdict.value)
-
-
-def _record(kind: str, approval: Approval, actor: Actor, now: datetime, **data: str | int) -> None:
-    record(
-        kind,
-        team_id=approval.team_id,
-        actor=actor,
-        now=now,
-        operation_id=approval.operation_id,
-        approval_id=approval.pk,
-        server_id=approval.operation.server_id,
-        **data,
-    )
+    turn.note("approval.decided", choice=verdict.value)
+    notices.closed(approval, turn.now)

@@ -27,7 +27,7 @@ from approvals.schema_form.model import (
 from approvals.schema_form.patterns import Patterns
 from approvals.schema_form.reading import read_form
 from approvals.schema_form.resolve import Document
-from approvals.schema_form.suggestions import with_suggestion
+from approvals.schema_form.suggestions import posted, with_suggestion
 from approvals.schema_form.values import posted_texts, read_value
 
 __all__ = [
@@ -42,6 +42,7 @@ __all__ = [
     "answer",
     "fields",
     "initial",
+    "posted",
     "response",
 ]
 

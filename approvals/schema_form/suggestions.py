@@ -11,6 +11,17 @@ from approvals.schema_form.patterns import Patterns
 from approvals.schema_form.values import posted_texts, read_value
 
 
+def posted(field: Field, value: Json) -> str | list[str]:
+    """A value of an answer as a browser posts it when the form is filled in with it.
+
+    Empty for a field that was left out, and for what its control cannot show.
+    """
+    if field.kind is Kind.BOOLEAN:
+        return {True: "on", False: "off"}.get(value, "") if isinstance(value, bool) else ""
+    found = _posted(field, value)
+    return list(found) if isinstance(found, tuple) else found
+
+
 def with_suggestion(field: Field, patterns: Patterns) -> Field:
     """The field with its suggestion; without one when the default breaks the schema.
 

@@ -41,6 +41,9 @@ def decide(request: MemberRequest, approval_id: UUID) -> HttpResponse:
         raise Http404
     if isinstance(outcome, outcomes.Decided):
         return _decided(request, member, outcome)
+    if isinstance(outcome, outcomes.Counted):
+        messages.success(request, outcome.sentence)
+        return go_on(request, member, outcome.approval)
     return _not_done(request, approval_id, asked, outcome)
 
 

@@ -1,0 +1,121 @@
+"""The votes on an item: whose still count, and what they come to. Gates and answers alike."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from approvals import policy, standstill
+from approvals.gate import snapshot_of
+from approvals.models import Approval, Choice, Kind, Verdict, Vote
+from mcpdesk.accounts import access
+from mcpdesk.accounts.access import Member, Right
+from mcpdesk.audit.log import Actor, record
+
+_YES = (Verdict.APPROVE, Choice.ACCEPT)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One person's turn at an item that is locked, open, and theirs to decide at `now` (UTC)."""
+
+    approval: Approval
+    member: Member
+    actor: Actor
+    now: datetime
+
+    def note(self, kind: str, **data: Any) -> None:
+        """An event about this item by this person, in the caller's transaction."""
+        record(
+            kind,
+            team_id=self.approval.team_id,
+            actor=self.actor,
+            now=self.now,
+            operation_id=self.approval.operation_id,
+            approval_id=self.approval.pk,
+            server_id=self.approval.operation.server_id,
+            **data,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an open item has come: `count` of `needed` people agree, `votes` are theirs."""
+
+    count: int
+    needed: int
+    votes: list[Vote]
+
+    @property
+    def missing(self) -> int:
+        return self.needed - self.count
+
+
+def cast(turn: Turn, choice: Choice | Verdict, reason: str = "") -> None:
+    """Write what this member says of the item as it is now, and for whom they say it.
+
+    One row for each person and version: a later word takes the place of an earlier one.
+    """
+    acted_for = access.acting_for(turn.member, turn.approval)
+    said = {"choice": choice, "at": turn.now, "reason": reason.strip() or None}
+    Vote.objects.update_or_create(
+        approval=turn.approval,
+        user=turn.member.user,
+        version=turn.approval.version,
+        defaults={**said, "acted_for": acted_for},
+    )
+    if acted_for is None:
+        turn.note("approval.voted", choice=choice.value)
+    else:
+        turn.note("approval.voted_for", choice=choice.value, person=str(acted_for)[:120])
+
+
+def standing(approval: Approval, at: datetime) -> list[Vote]:
+    """Votes given by a right that still is one at `at` (UTC), in the order they were given.
+
+    Who has left, lost the role, or no longer stands in counts no more. Of an answer only votes on
+    the version that stands count: they say yes to exactly that content.
+    """
+    rights = access.rights(approval, at)
+    votes = approval.votes.select_related("user", "acted_for").order_by("at", "pk")
+    if approval.kind == Kind.ANSWER:
+        votes = votes.filter(version=approval.version)
+    return [vote for vote in votes if Right(vote.user_id, vote.acted_for_id) in rights]
+
+
+def came_to(approval: Approval, now: datetime) -> policy.Decision:
+    """What the votes on an open item come to at `now` (UTC). Raises policy.BadRule."""
+    return policy.decision(snapshot(approval, now), _ballots(standing(approval, now)), now)
+
+
+def progress(approval: Approval, now: datetime) -> Progress:
+    """How far an open item has come at `now` (UTC). Raises policy.BadRule."""
+    votes = standing(approval, now)
+    # a page says how many agreed also when the deadline has passed
+    timeless = replace(snapshot(approval, now), deadline_at=None)
+    found = policy.decision(timeless, _ballots(votes), now)
+    return Progress(_agreeing(found), timeless.ask.quorum, votes)
+
+
+def _agreeing(found: policy.Decision) -> int:
+    if isinstance(found, policy.Approved):
+        return len(found.by)
+    return found.approvals if isinstance(found, policy.Waiting) else 0
+
+
+def snapshot(approval: Approval, now: datetime) -> policy.Snapshot:
+    """The policy that an item was made with, and its deadline as of `now` (UTC): holds move it.
+
+    A question that no rule spoke of needs one person. Raises policy.BadRule.
+    """
+    deadline_at = standstill.deadline_of(approval, now)
+    if approval.policy is not None:
+        return replace(snapshot_of(approval), deadline_at=deadline_at)
+    ask = policy.Ask(four_eyes=approval.four_eyes)
+    return policy.Snapshot(ask, approval.operation.started_by_id, deadline_at)
+
+
+def _ballots(votes: list[Vote]) -> list[policy.Ballot]:
+    return [
+        policy.Ballot(vote.user_id, vote.choice in _YES, vote.at, vote.acted_for_id)
+        for vote in votes
+    ]
