@@ -19,7 +19,7 @@
 
   // --- long values are read before anything is approved
   function unread() {
-    return document.querySelector("#item details[data-must-open]:not([data-opened])") !== null;
+    return document.querySelector("#item [name=opened][form=item-form]:not(:checked)") !== null;
   }
 
   function holdApproval() {
@@ -34,12 +34,17 @@
     "toggle",
     (event) => {
       if (event.target.open && event.target.matches("details[data-must-open]")) {
-        event.target.dataset.opened = "yes";
+        const tick = event.target.querySelector("[name=opened]");
+        if (tick) tick.checked = true;
         holdApproval();
       }
     },
     true, // toggle does not bubble
   );
+
+  document.addEventListener("change", (event) => {
+    if (event.target.name === "opened") holdApproval();
+  });
 
   // --- a question that moved on under somebody's hands: nothing is sent, nothing is lost
   function touched(form) {
@@ -88,7 +93,8 @@
   }
 
   function itemSwapped() {
-    byId("inbox").classList.toggle("split-with-item", byId("item") !== null);
+    const opened = byId("item") || byId("several");
+    byId("inbox").classList.toggle("split-with-item", opened !== null);
     markRow();
     holdApproval();
     const problem = byId("form-errors");
@@ -103,7 +109,21 @@
     else if (id === "item-live") followLive();
   });
 
+  // --- the row of what is opened already: what is typed there is not fetched away
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    const row = event.target;
+    const item = byId("item");
+    if (!row.matches("[data-row]") || !item || row.dataset.row !== item.dataset.item) return;
+    const form = byId("item-form");
+    if (item.offsetParent === null || (form && form.dataset.stopped)) return; // not seen, or over
+    event.preventDefault();
+    if (location.href !== row.href) history.pushState({ htmx: true }, "", row.href);
+    byId("item-title").focus();
+  });
+
   // --- an answer that is on its way to the desk says so
+  const FORMS = "#item-form, #several-form";
+
   function sending(form, button) {
     if (button) button.setAttribute("aria-busy", "true");
     byId("form-sending").textContent = "Sending… Nothing is decided until the desk says so.";
@@ -112,7 +132,7 @@
   }
 
   function notSending() {
-    const form = byId("item-form");
+    const form = document.querySelector(FORMS);
     if (!form || !form.dataset.sending) return;
     delete form.dataset.sending;
     byId("form-sending").textContent = "";
@@ -120,12 +140,12 @@
   }
 
   document.addEventListener("htmx:beforeRequest", (event) => {
-    if (event.target.id !== "item-form") return;
+    if (!event.target.matches(FORMS)) return;
     const trigger = event.detail.requestConfig.triggeringEvent;
     sending(event.target, trigger && trigger.submitter);
   });
   document.addEventListener("htmx:afterRequest", (event) => {
-    if (event.target.id === "item-form") notSending();
+    if (event.target.matches(FORMS)) notSending();
   });
 
   // --- a request that failed: an answer may be pressed again, the desk takes it once
@@ -154,12 +174,19 @@
     }
   }
 
+  const rowsOfList = () => [...document.querySelectorAll("[data-row]")];
+
+  // the row that has the focus, or else that of the opened item
+  function current(rows) {
+    const line = document.activeElement.closest(".row-line");
+    const focused = rows.findIndex((row) => line !== null && line.contains(row));
+    return focused === -1 ? rows.findIndex((row) => row.classList.contains("on")) : focused;
+  }
+
   function move(step) {
-    const rows = [...document.querySelectorAll("[data-row]")];
+    const rows = rowsOfList();
     if (rows.length === 0) return;
-    const focused = rows.indexOf(document.activeElement);
-    const opened = rows.findIndex((row) => row.classList.contains("on"));
-    const from = focused === -1 ? opened : focused;
+    const from = current(rows);
     const to = from === -1 ? 0 : Math.min(rows.length - 1, Math.max(0, from + step));
     rows[to].focus();
   }
@@ -173,19 +200,37 @@
 
   function openFilter() {
     byId("inbox-filter").open = true;
-    byId("filter-tool").focus();
+    byId("filter-text").focus();
   }
 
-  const press = (key) => {
-    const button = document.querySelector(`#item-form [data-key=${key}]`);
+  function pick() {
+    const rows = rowsOfList();
+    const row = rows[current(rows)];
+    const box = row && row.closest(".row-line").querySelector("[data-pick]");
+    if (!box) return;
+    box.click();
+    row.focus();
+  }
+
+  // what is asked about several comes first, then what is picked, then the opened item
+  function place(key) {
+    if (byId("several")) return `#several [data-key=${key}]`;
+    const picks = document.querySelector(".picked-bar-on") && key !== "c";
+    return picks ? `#inbox-picked [data-picked=${key}]` : `#item [data-key=${key}]`;
+  }
+
+  function press(key) {
+    const button = document.querySelector(place(key));
     if (button) button.click();
-  };
+  }
 
   const KEYS = {
     j: () => move(1),
     k: () => move(-1),
     a: () => press("a"),
     d: () => press("d"),
+    c: () => press("c"),
+    x: pick,
     "/": openFilter,
     "?": () => byId("keys").showModal(),
   };

@@ -54,10 +54,11 @@
   const regions = () => document.querySelectorAll("[data-live]");
   const topicsOf = (region) => region.dataset.live.split(/\s+/);
 
-  // Someone is typing in it, or has typed and not sent: it waits.
+  // Someone is typing in it, or has typed and not sent: it waits. What stays as it is when the
+  // region is replaced says so (data-kept).
   function busy(region) {
     const active = document.activeElement;
-    const typing = region.contains(active) && active.matches("input, textarea, select");
+    const typing = region.contains(active) && active.matches("input:not([data-kept]), textarea, select");
     return typing || region.matches("[data-typed]") || region.querySelector("[data-typed]") !== null;
   }
 

@@ -10,7 +10,7 @@ from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
 
 from approvals import intake
-from approvals.models import Approval, Choice
+from approvals.models import Approval, Choice, Vote
 from mcpdesk.accounts.access import Member
 from tasks_monitor.models import InputRequest, InputRequestState
 from tests.approvals.conftest import Ask, Join
@@ -162,7 +162,7 @@ def test_escape_closes_the_filter(ask: Ask, approver: Member, open_page: Open) -
     ask()
     page = open_page(approver, "/inbox/")
     page.keyboard.press("/")
-    expect(page.locator("#filter-tool")).to_be_focused()
+    expect(page.locator("#filter-text")).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.locator("#inbox-filter")).not_to_have_attribute("open", "")
     expect(page.locator("#inbox-filter summary")).to_be_focused()
@@ -340,3 +340,80 @@ def test_a_list_keeps_its_filters_while_items_are_opened(
     page.reload()
     expect(page.locator("#filter-tool")).to_have_value("deploy")
     expect(page.locator(f"#row-{approval.pk}")).to_have_attribute("aria-current", "true")
+
+
+def test_a_click_on_what_is_opened_already_fetches_nothing_and_keeps_what_is_typed(
+    ask: Ask, approver: Member, open_page: Open
+) -> None:
+    approval = ask(fields=NAME)
+    page = open_page(approver, "/inbox/", viewport={"width": 1440, "height": 900})
+    page.fill("[name=field-0]", "half a wor")
+    fetched: list[str] = []
+    page.on("request", lambda request: fetched.append(request.url))
+    page.click(f"#row-{approval.pk}")
+    page.wait_for_url(f"**{_path(approval)}")
+    expect(page.locator("#item-title")).to_be_focused()
+    expect(page.locator("[name=field-0]")).to_have_value("half a wor")
+    assert [url for url in fetched if url.endswith(_path(approval))] == []
+
+
+def test_after_a_decision_the_next_one_that_fits_opens(
+    ask: Ask, approver: Member, open_page: Open
+) -> None:
+    form, first, second = ask(fields=NAME), *sorted((ask(), ask()), key=lambda one: one.pk)
+    page = open_page(approver, "/inbox/?shape=confirm")
+    page.click(f"#row-{first.pk}")
+    page.wait_for_url(f"**{_path(first)}?shape=confirm")
+    page.keyboard.press("a")
+    page.wait_for_url(f"**{_path(second)}?shape=confirm")
+    page.keyboard.press("a")
+    page.wait_for_url("**/inbox/?shape=confirm")
+    expect(page.get_by_text("Nothing matches these filters.")).to_be_visible()
+    form.refresh_from_db()
+    assert form.is_open
+
+
+def test_keys_pick_several_and_decide_them_after_one_more_question(
+    ask: Ask, approver: Member, open_page: Open
+) -> None:
+    approvals = sorted((ask() for _ in range(3)), key=lambda one: one.pk)
+    page = open_page(approver, "/inbox/")
+    for key in "xjx":
+        page.keyboard.press(key)
+    expect(page.locator("#picked-count")).to_have_text("2 picked")
+    # a list that changes by itself keeps what is picked
+    late = ask()
+    expect(page.locator(f"#row-{late.pk}")).to_be_visible()
+    expect(page.locator("[data-pick]:checked")).to_have_count(2)
+    page.keyboard.press("a")
+    expect(page.locator("#item-title")).to_have_text("You are about to approve 2 items")
+    assert Vote.objects.count() == 0
+    page.keyboard.press("a")
+    expect(page.locator("#item-title")).to_have_text("2 decided")
+    expect(page.locator("[data-row]")).to_have_count(2)
+    expect(page.locator("#inbox-picked")).to_be_hidden()
+    for approval in approvals:
+        approval.refresh_from_db()
+    assert [one.is_open for one in approvals] == [False, False, True]
+
+
+def test_several_are_decided_without_javascript(
+    ask: Ask,
+    approver: Member,
+    chromium: Browser,
+    desk_url: str,  # noqa: F811
+) -> None:
+    picked, left = ask(), ask()
+    context = chromium.new_context(base_url=desk_url, java_script_enabled=False)
+    context.add_cookies([{**_session(approver), "url": desk_url}])
+    page = context.new_page()
+    page.goto("/inbox/")
+    page.check(f"#pick-{picked.pk}")
+    page.click("#inbox-picked [value=deny]")
+    page.fill("#reason", "not now")
+    page.click("#several-form [value=deny]")
+    expect(page.locator("#item-title")).to_have_text("1 decided")
+    context.close()
+    picked.refresh_from_db()
+    left.refresh_from_db()
+    assert (picked.decision, left.is_open) == (Choice.DECLINE, True)
