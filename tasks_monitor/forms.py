@@ -4,6 +4,7 @@ from typing import Any
 
 from django import forms
 
+from tasks_monitor.engine.hold import MAX_REASON_CHARS
 from tasks_monitor.engine.reconcile import Choice
 from tasks_monitor.engine.servers import bearer
 from tasks_monitor.models import Answerers, AuthKind, Server
@@ -53,6 +54,18 @@ class ReconcileForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 2}),
         help_text="How you know. Stays on the operation's page.",
         error_messages={"required": "Say how you know: the reason stays on this page."},
+    )
+
+
+class HoldForm(forms.Form):
+    """Why nothing is to be sent any more."""
+
+    reason = forms.CharField(
+        label="Why",
+        max_length=MAX_REASON_CHARS,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="Everybody in the team reads it, on every page.",
+        error_messages={"required": "Say why: everybody in the team reads it on every page."},
     )
 
 

@@ -15,7 +15,18 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from mcpdesk.accounts.access import Member, in_team, may_see_payload
 from mcpdesk.audit.models import Event
-from tasks_monitor.models import InputRequest, InputRequestState, Operation, Payload, Server, Tool
+from tasks_monitor.models import (
+    Delivery,
+    DeliveryState,
+    Hold,
+    InputRequest,
+    InputRequestSource,
+    InputRequestState,
+    Operation,
+    Payload,
+    Server,
+    Tool,
+)
 from tasks_monitor.states import NEEDS_OPERATOR, TERMINAL, State
 
 PAGE_ROWS = 50
@@ -157,6 +168,37 @@ def servers(member: Member) -> QuerySet[Server]:
 def shown_servers(member: Member) -> QuerySet[Server]:
     """The servers this member may know of, for looking one up; the credential stays behind."""
     return in_team(member, Server.objects.defer("credential"))
+
+
+@dataclass(frozen=True, slots=True)
+class HeldBack:
+    """How much a hold keeps from being sent."""
+
+    calls: int
+    answers: int
+    cancellations: int
+
+    @property
+    def anything(self) -> bool:
+        return bool(self.calls or self.answers or self.cancellations)
+
+
+def held_back(hold: Hold) -> HeldBack:
+    """What would leave if the hold ended now; another hold over a server may still keep some."""
+    mine = Operation.objects.filter(team_id=hold.team_id)
+    if hold.server_id is not None:
+        mine = mine.filter(server_id=hold.server_id)
+    answers = Delivery.objects.filter(
+        state=DeliveryState.SAVED,
+        input_request__source=InputRequestSource.TASK,
+        input_request__operation__in=mine,
+    )
+    asked = mine.filter(cancel_requested_at__isnull=False, cancel_sent_at__isnull=True)
+    return HeldBack(
+        calls=mine.filter(state=State.READY).count(),
+        answers=answers.count(),
+        cancellations=asked.filter(finished_at__isnull=True).exclude(task_hash="").count(),
+    )
 
 
 def tools(server: Server, search: str = "") -> list["ToolView"]:

@@ -8,10 +8,11 @@ from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 
 from approvals.selectors import badge_count
-from mcpdesk.accounts.access import Member
+from mcpdesk.accounts.access import Member, Permission
 from mcpdesk.accounts.adapter import sends_mail
 from mcpdesk.accounts.guard import MemberRequest
 from tasks_monitor.engine.heartbeat import silences
+from tasks_monitor.holds import in_force
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,5 +44,7 @@ def shell(request: HttpRequest) -> dict[str, object]:
         "memberships": cast(MemberRequest, request).memberships,
         "places": [Place(label, path, request.path.startswith(path)) for label, path in _PLACES],
         "inbox_count": SimpleLazyObject(lambda: badge_count(member)),
+        "holds": SimpleLazyObject(lambda: in_force(member.team_id)),
+        "may_end_holds": member.may(Permission.ADMINISTER),
         "silences": SimpleLazyObject(lambda: silences(timezone.now())),
     }

@@ -9,6 +9,7 @@ urlpatterns = [
     path("", RedirectView.as_view(url="/inbox/"), name="home"),
     path("health/", shell.health, name="health"),
     path("shell/inbox-badge/", shell.inbox_badge, name="inbox_badge"),
+    path("shell/holds/", shell.holds, name="holds"),
     path("operations/new/", start.start, name="operation_new"),
     path("team/", team.team, name="team"),
     path("team/add/", team.add, name="team_add"),

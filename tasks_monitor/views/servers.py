@@ -39,6 +39,7 @@ def server_list(request: MemberRequest) -> HttpResponse:
         "rows": rows,
         "now": datetime.now(UTC),
         "may_change": request.member.may(Permission.ADMINISTER),
+        "may_stop": request.member.may(Permission.OPERATE),
     }
     template = "tasks_monitor/servers.html"
     return render(request, f"{template}#list" if request.htmx else template, context)

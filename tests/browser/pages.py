@@ -15,6 +15,7 @@ NO_PAGES = {
     "home": "leads to the inbox",
     "health": "for machines",
     "inbox_badge": "a part of every page",
+    "holds": "a part of every page",
     "inbox_item_live": "a part of an item's page",
     "operation_result": "a file",
 }

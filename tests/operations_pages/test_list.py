@@ -152,7 +152,7 @@ def test_the_list_costs_the_same_for_any_number_of_rows(
     OperationFactory.create_batch(rows, server=server)
     client = signed_in(operator)
     # session, user, memberships; servers of the filter, the rows, the counts, the inbox's count
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(10):
         client.get("/operations/")
 
 

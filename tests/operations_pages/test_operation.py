@@ -303,7 +303,7 @@ def test_the_page_costs_the_same_for_any_number_of_questions_and_events(
     for _ in range(10):
         ApprovalFactory(input_request=InputRequestFactory(operation=operation))
     # one of them for the gate
-    with django_assert_max_num_queries(12):
+    with django_assert_max_num_queries(14):
         client.get(f"/operations/{operation.pk}/")
 
 

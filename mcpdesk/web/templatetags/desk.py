@@ -1,5 +1,6 @@
 """Template tags of the shell: times in the reader's zone, and form controls."""
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from django import forms, template
@@ -11,6 +12,8 @@ from django.utils.safestring import SafeString
 from approvals.tree import Row
 from approvals.tree import rows as tree_rows
 from mcpdesk.mcp.notes import Note
+from tasks_monitor.holds import over as hold_over
+from tasks_monitor.models import Hold
 
 register = template.Library()
 
@@ -138,6 +141,12 @@ def control(field: BoundField) -> SafeString:
 def rows(value: object) -> list[Row]:
     """A JSON value as rows of names and values."""
     return tree_rows(value)
+
+
+@register.filter
+def over(holds: Iterable[Hold], server_id: int) -> Hold | None:
+    """Which of the holds in force (`holds`, on every page) stops this server; None: none."""
+    return hold_over(holds, server_id)
 
 
 @register.filter

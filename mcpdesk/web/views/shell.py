@@ -17,3 +17,10 @@ def health(request: HttpRequest) -> HttpResponse:
 def inbox_badge(request: MemberRequest) -> HttpResponse:
     """The count beside "Inbox", asked again by live pages."""
     return render(request, "partials/inbox_badge.html")
+
+
+@require_safe
+@member_required()
+def holds(request: MemberRequest) -> HttpResponse:
+    """What is on hold, asked again by live pages."""
+    return render(request, "partials/holds.html")
