@@ -139,30 +139,42 @@ def leave(
 def remember(approval_id: UUID, *, member: Member, scope: Scope, now: datetime) -> Remembered:
     """Have a decision remembered that the member has just made. Raises Refused."""
     with transaction.atomic(durable=True):
-        approval = (
-            Approval.objects.select_for_update(of=("self",))
-            .select_related("operation__payload")
-            .filter(pk=approval_id, team_id=member.team_id)
-            .first()
-        )
+        approval = _locked(approval_id, member.team_id)
         current = access.member_in(member.user, member.team_id)
         if approval is None or current is None:
             raise Refused("There is no such item.")
         return leave(approval, current, scope, now)
 
 
+def _locked(approval_id: UUID, team_id: int) -> Approval | None:
+    mine = Approval.objects.filter(pk=approval_id, team_id=team_id)
+    return mine.select_for_update(of=("self",)).select_related("operation__payload").first()
+
+
+def can_still_leave(approval: Approval, member: Member, now: datetime) -> bool:
+    """Whether the member has just approved this gate, last, and nothing of it is remembered yet."""
+    return (
+        _decided_just_now(approval, member, now)
+        and may_leave(approval)
+        and not Remembered.objects.filter(approval=approval).exists()
+    )
+
+
+def _decided_just_now(approval: Approval, member: Member, now: datetime) -> bool:
+    return (
+        approval.state == ApprovalState.DECIDED
+        and approval.decision == Verdict.APPROVE
+        and approval.decided_by_id == member.user_id
+        and member.may(Permission.DECIDE)
+        and approval.decided_at is not None
+        and now - approval.decided_at <= JUST_DECIDED
+    )
+
+
 def _check(approval: Approval, member: Member, scope: Scope, now: datetime) -> None:
     if not may_leave(approval):
         raise Refused(NOT_ALLOWED)
-    decided_at = approval.decided_at
-    if (
-        approval.state != ApprovalState.DECIDED
-        or approval.decision != Verdict.APPROVE
-        or approval.decided_by_id != member.user_id
-        or not member.may(Permission.DECIDE)
-        or decided_at is None
-        or now - decided_at > JUST_DECIDED
-    ):
+    if not _decided_just_now(approval, member, now):
         raise Refused(NOT_LAST)
     if not MIN_HOURS <= scope.hours <= MAX_HOURS:
         raise Refused(BAD_HOURS)

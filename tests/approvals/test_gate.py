@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from approvals import policy
-from approvals.gate import Disabled, Requested, snapshot_of
+from approvals.gate import Disabled, Requested, questions_of, snapshot_of
 from approvals.models import Approval, Audience, Kind, PolicyRule
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.models import Role
@@ -155,3 +155,81 @@ def test_only_the_gate_starts_operations() -> None:
                     names = {alias.name for alias in node.names}
                     callers += [path.name] if "start" in names else []
     assert callers == ["gate.py"]
+
+
+# --- who answers what the server asks
+
+
+def _operation(member: Member, **more: Any) -> Operation:
+    made: Operation = request(member, **more).operation
+    return made
+
+
+def test_the_rule_that_covers_the_call_says_who_answers(operator: Member) -> None:
+    asks = {"audience": "admins", "quorum": 2, "deadline_s": 3600}
+    PolicyRuleFactory(team=operator.team, name="allowed", questions=asks)
+    kept = questions_of(_operation(operator), NOW)
+    assert kept == {
+        "rule": "allowed",
+        "number": 1,
+        "failed": False,
+        "ask": policy.read_questions(asks).as_json(),
+    }
+
+
+def test_where_no_rule_speaks_of_questions_nothing_is_kept(operator: Member) -> None:
+    operation = _operation(operator)
+    assert questions_of(operation, NOW) is None
+    rule(operator.team, "allow")
+    assert questions_of(operation, NOW) is None
+
+
+def test_whoever_started_it_answers_only_while_they_may(operator: Member) -> None:
+    PolicyRuleFactory(team=operator.team, questions={"audience": "requester"})
+    operation = _operation(operator)
+
+    def audience() -> str:
+        kept = questions_of(Operation.objects.get(pk=operation.pk), NOW)
+        return str(kept and kept["ask"]["audience"])
+
+    assert audience() == "requester"
+    operation.team.memberships.update(role=Role.VIEWER)
+    assert audience() == "approvers"
+    Operation.objects.update(started_by=None)
+    assert audience() == "approvers"
+
+
+def test_a_rule_that_fails_puts_questions_to_others_and_the_admins_are_told(
+    operator: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operation = _operation(operator)
+    PolicyRuleFactory(team=operator.team, name="broken", questions={"audience": "everybody"})
+    told: list[Any] = []
+    monkeypatch.setattr("approvals.notices.rule_failed", lambda *what: told.append(what))
+    kept = questions_of(operation, NOW)
+    assert kept is not None
+    assert (kept["failed"], kept["ask"]) == (True, policy.DEFAULT_ASK.as_json())
+    assert Event.objects.get(kind="gate.rule_failed").operation_id == operation.pk
+    assert [(team, name) for team, name, *_ in told] == [(operator.team_id, "broken")]
+
+
+def test_a_rule_that_fails_at_the_start_is_told_to_the_admins_once(
+    operator: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[Any] = []
+    monkeypatch.setattr("approvals.notices.rule_failed", lambda *what: told.append(what))
+    request(operator)
+    assert told == []
+    broken = rule(operator.team, "allow", arguments=[{"path": "a", "op": "near", "value": 1}])
+    request(operator)
+    assert [(team, name, now) for team, name, _, now in told] == [
+        (operator.team_id, broken.name, NOW)
+    ]
+
+
+def test_the_item_keeps_the_steps_and_whether_it_may_be_remembered(operator: Member) -> None:
+    steps = [{"after_s": 3600, "audience": "admins", "people": []}]
+    approval = a_gate(operator, {"escalation": steps, "remember": True})
+    PolicyRule.objects.all().delete()
+    ask = snapshot_of(approval).ask
+    assert (ask.remember, [step.after_s for step in ask.escalation]) == (True, [3600])
