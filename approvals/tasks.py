@@ -6,6 +6,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from approvals import clockwork, intake
+from tasks_monitor.engine.heartbeat import beat
 
 
 @shared_task(name="approvals.tasks.take_in", ignore_result=True)
@@ -20,3 +21,4 @@ def sweep() -> None:
     now = timezone.now()
     intake.sweep(now)
     clockwork.look(now)
+    beat("inbox", now)

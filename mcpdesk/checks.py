@@ -14,7 +14,7 @@ from django.http.request import validate_host
 from django.utils import timezone
 
 from mcpdesk.accounts.adapter import sends_mail
-from tasks_monitor.engine.heartbeat import silences
+from tasks_monitor.engine.heartbeat import PROCESSES, silences
 from tasks_monitor.models import Heartbeat
 
 _LOCAL_HOSTS = {"127.0.0.1", "localhost", "::1"}
@@ -38,6 +38,7 @@ def processes(databases: Sequence[str] | None = None, **_: Any) -> list[CheckMes
             id="mcpdesk.W010",
         )
         for silence in silences(timezone.now())
+        if silence.process in PROCESSES
     ]
 
 

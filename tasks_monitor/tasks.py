@@ -3,12 +3,19 @@
 from typing import Any
 
 from celery import shared_task
-from celery.signals import worker_shutting_down
+from celery.signals import worker_ready, worker_shutting_down
 from django.utils import timezone
 
+from tasks_monitor import watchdog
 from tasks_monitor.engine.drain import drain, stopping
 from tasks_monitor.engine.heartbeat import beat
 from tasks_monitor.engine.network import network
+
+
+@worker_ready.connect
+def watch_the_clock(**_: Any) -> None:
+    """A clock that is gone rings nobody: the worker has to notice by itself."""
+    watchdog.start(stopping)
 
 
 @worker_shutting_down.connect

@@ -3,11 +3,12 @@
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from mcpdesk.web.views import shell, start, team
+from mcpdesk.web.views import health, shell, start, team
 
 urlpatterns = [
     path("", RedirectView.as_view(url="/inbox/"), name="home"),
     path("health/", shell.health, name="health"),
+    path("health/desk/", health.desk_health, name="desk_health"),
     path("shell/inbox-badge/", shell.inbox_badge, name="inbox_badge"),
     path("shell/holds/", shell.holds, name="holds"),
     path("operations/new/", start.start, name="operation_new"),

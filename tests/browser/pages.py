@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from playwright.sync_api import Page, expect
 
 from approvals.models import Approval, ApprovalState, PolicyRule
-from tasks_monitor.models import Operation
+from tasks_monitor.models import Hold, Operation
 from tasks_monitor.states import State
 from tests.browser.people import Crew, Person, open_items, path, until
 
@@ -49,6 +49,7 @@ def shots(team: Crew, server: int, empty: Crew) -> list[Shot]:
         *_operation_pages(team, started),
         *_start_pages(team, server),
         *_server_pages(team, server),
+        *_hold_pages(empty),
         *_policy_pages(team),
         *_account_pages(team),
     ]
@@ -139,10 +140,22 @@ def _server_pages(team: Crew, server: int) -> list[Shot]:
         "server": ("server", f"/servers/{server}/?q=re"),
         "server-new": ("server_new", "/servers/new/"),
         "server-edit": ("server_edit", f"/servers/{server}/edit/"),
+        "hold-new": ("hold_new", f"/holds/new/?server={server}"),
+        "desk-health": ("desk_health", "/health/desk/"),
         "team": ("team", "/team/"),
         "profile": ("profile", "/profile/"),
     }
     return [Shot(name, route, team.admin, where) for name, (route, where) in places.items()]
+
+
+def _hold_pages(stopped: Crew) -> list[Shot]:
+    """A team of which nothing is sent: its pages show the banner."""
+    stopped.operator.post("/holds/new/", reason="Payments that nobody asked for since noon")
+    hold = Hold.objects.get(team_id=stopped.team.pk)
+    return [
+        Shot("hold-banner", "servers", stopped.admin, "/servers/"),
+        Shot("hold-end", "hold_end", stopped.admin, f"/holds/{hold.pk}/end/"),
+    ]
 
 
 def _policy_pages(team: Crew) -> list[Shot]:

@@ -14,12 +14,13 @@ pytestmark = pytest.mark.django_db
 
 
 def test_what_was_never_seen_is_silent() -> None:
-    assert silences(NOW) == [Silence("clock", None), Silence("worker", None)]
+    assert silences(NOW) == [Silence(one, None) for one in ("clock", "worker", "inbox")]
 
 
 def test_what_was_seen_within_a_minute_is_not_silent() -> None:
     beat("clock", NOW - timedelta(seconds=59))
     beat("worker", NOW)
+    beat("inbox", NOW)
     assert silences(NOW) == []
 
 
@@ -27,6 +28,7 @@ def test_what_was_not_seen_for_a_minute_is_silent_since_then() -> None:
     last = NOW - timedelta(seconds=61)
     beat("clock", last)
     beat("worker", NOW)
+    beat("inbox", NOW)
     assert silences(NOW) == [Silence("clock", last)]
 
 

@@ -15,6 +15,8 @@ from mcpdesk.notify.claim import anything_due as anything_to_tell
 from tasks_monitor.engine.doorbell import ring, ring_task
 from tasks_monitor.engine.heartbeat import beat, last_beat
 from tasks_monitor.engine.sweep import anything_due, sweep
+from tasks_monitor.engine.watch import EVERY_S as WATCH_EVERY_S
+from tasks_monitor.engine.watch import Watch
 
 SWEEP_EVERY_S = 1.0
 #: Unanswered rings are repeated at this pace: a broker without workers must not fill up.
@@ -48,8 +50,9 @@ class Clock:
     """Decides at each tick what to look at; keeps nothing that matters."""
 
     def __init__(self) -> None:
-        self._swept_at = self._approvals_at = float("-inf")
+        self._swept_at = self._approvals_at = self._watched_at = float("-inf")
         self._rung_at: datetime | None = None
+        self._watch = Watch()
 
     def tick(self, now: datetime, monotonic: float) -> None:
         """One look. `now` is aware UTC, `monotonic` a steady clock in s."""
@@ -57,6 +60,9 @@ class Clock:
             self._swept_at = monotonic
             beat("clock", now)
             sweep(now)
+        if monotonic - self._watched_at >= WATCH_EVERY_S:
+            self._watched_at = monotonic
+            self._watch.look(now)
         if not self._is_answered(now):
             return
         if anything_due(now) or self._is_quiet(now):

@@ -1,0 +1,32 @@
+"""The thread of a worker that watches the clock: without the clock nobody rings the worker."""
+
+import logging
+import threading
+
+from django.db import Error, close_old_connections, connection
+from django.utils import timezone
+
+from tasks_monitor.engine.watch import EVERY_S, Watch
+
+logger = logging.getLogger(__name__)
+
+
+def watch(stop: threading.Event) -> None:
+    """Look every 20 s until `stop` is set, whatever the database does."""
+    watcher = Watch()
+    while not stop.wait(EVERY_S):
+        close_old_connections()
+        try:
+            watcher.look(timezone.now())
+        except Error as error:
+            logger.warning("could not watch the clock: %s", type(error).__name__)
+        except Exception:
+            logger.exception("could not watch the clock")
+    connection.close()
+
+
+def start(stop: threading.Event) -> threading.Thread:
+    """Watch in a thread of its own, which does not keep the process alive."""
+    thread = threading.Thread(target=watch, args=(stop,), name="watchdog", daemon=True)
+    thread.start()
+    return thread
