@@ -59,6 +59,14 @@ class Step:
     audience: Audience
     people: tuple[int, ...] = ()
 
+    def as_json(self) -> dict[str, Any]:
+        """As reading_ask.read_ask() takes it."""
+        return {
+            "after_s": self.after_s,
+            "audience": self.audience.value,
+            "people": list(self.people),
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Ask:
@@ -83,8 +91,13 @@ class Ask:
 
     def as_json(self) -> dict[str, Any]:
         """As reading_ask.read_ask() takes it."""
-        steps = [{**asdict(step), "people": list(step.people)} for step in self.escalation]
-        return {**asdict(self), "people": list(self.people), "escalation": steps}
+        return {
+            **asdict(self),
+            "audience": self.audience.value,
+            "people": list(self.people),
+            "at_deadline": self.at_deadline.value,
+            "escalation": [step.as_json() for step in self.escalation],
+        }
 
 
 #: What happens where no rule says anything, or a rule fails: one approver who did not start it,
