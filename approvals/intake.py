@@ -6,16 +6,17 @@ operation's lock makes two intakes of one operation wait for each other, and the
 """
 
 import logging
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
 from django.db.models import F
 
-from approvals import question
+from approvals import gate, notices, policy, question
 from approvals.expire import CLOSES_AS, close, ending
 from approvals.models import Approval, ApprovalState, Audience, Kind
 from mcpdesk.accounts import access
+from mcpdesk.accounts.models import User
 from mcpdesk.audit.announce import announce
 from mcpdesk.audit.log import DESK, record
 from tasks_monitor.models import Answerers, InputRequest, InputRequestState, Operation
@@ -72,7 +73,7 @@ def _untaken(operation: Operation) -> list[InputRequest]:
     return list(
         InputRequest.objects.filter(operation=operation)
         .exclude(version=F("taken_version"))
-        .select_related("operation__server", "operation__started_by")
+        .select_related("operation__server", "operation__started_by", "operation__payload")
         .order_by("pk")
     )
 
@@ -96,17 +97,27 @@ def _take(request: InputRequest, now: datetime) -> None:
 
 
 def _open(request: InputRequest, now: datetime) -> None:
+    """The item of a new question; who may answer it, and until when, is fixed here.
+
+    By the team's policy of now where a rule speaks of questions, else by the operation's setting.
+    """
     operation = request.operation
+    kept = gate.questions_of(operation, now)
+    ask = policy.read_ask(kept["ask"]) if kept else None
     approval = Approval.objects.create(
         team_id=operation.team_id,
         operation=operation,
         input_request=request,
         kind=Kind.ANSWER,
         shape=question.read(request).shape,
-        audience=_audience(operation),
+        audience=Audience(ask.audience) if ask else _audience(operation),
+        policy=kept,
+        four_eyes=ask is not None and ask.four_eyes,
         created_at=now,
-        deadline_at=operation.deadline_at,
+        deadline_at=_deadline(operation, ask, now),
     )
+    if ask is not None:
+        approval.people.set(User.objects.filter(pk__in=ask.people))
     record(
         "approval.opened",
         team_id=approval.team_id,
@@ -117,6 +128,14 @@ def _open(request: InputRequest, now: datetime) -> None:
         server_id=operation.server_id,
         audience=approval.get_audience_display(),
     )
+    notices.opened(approval, now)
+
+
+def _deadline(operation: Operation, ask: policy.Ask | None, now: datetime) -> datetime | None:
+    """The rule's or the operation's own, whichever comes first (UTC)."""
+    by_rule = now + timedelta(seconds=ask.deadline_s) if ask and ask.deadline_s else None
+    deadlines = [at for at in (operation.deadline_at, by_rule) if at is not None]
+    return min(deadlines, default=None)
 
 
 def _audience(operation: Operation) -> Audience:
