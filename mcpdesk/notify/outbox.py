@@ -95,6 +95,11 @@ def tell(
     Message.objects.bulk_create(found, ignore_conflicts=True)
 
 
+def tell_channel(about: About, notice: Notice, channel: Channel, *, now: datetime) -> None:
+    """Tell one channel, whatever topics it wants, and at once: somebody waits for it."""
+    _channel_message(about, notice, channel, at=now, now=now).save(force_insert=True)
+
+
 def drop(about: About, *, topics: Iterable[Topic] = Topic) -> None:
     """Nothing more leaves about this matter; what is on its way is not tried a second time."""
     mine = _of(about).filter(topic__in=list(topics)).exclude(event__endswith=ENDED)
@@ -207,18 +212,24 @@ def _to_channels(about: About, notice: Notice, now: datetime) -> list[Message]:
         team_id=about.team_id, enabled=True, topics__contains=[notice.topic.value]
     )
     return [
-        _message(
-            about,
-            notice,
-            medium=Medium(channel.kind),
-            target=f"c{channel.pk}",
-            at=now + WAIT,
-            created_at=now,
-            channel_id=channel.pk,
-        )
+        _channel_message(about, notice, channel, at=now + WAIT, now=now)
         for channel in wanting
         if channel.kind != Medium.EMAIL or sends_mail()
     ]
+
+
+def _channel_message(
+    about: About, notice: Notice, channel: Channel, *, at: datetime, now: datetime
+) -> Message:
+    return _message(
+        about,
+        notice,
+        medium=Medium(channel.kind),
+        target=f"c{channel.pk}",
+        at=at,
+        created_at=now,
+        channel_id=channel.pk,
+    )
 
 
 def _message(about: About, notice: Notice, *, target: str, at: datetime, **values: Any) -> Message:

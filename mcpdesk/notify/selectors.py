@@ -3,9 +3,12 @@
 from collections.abc import Iterable
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Count, Q, QuerySet
 
-from mcpdesk.notify.models import Alert, Message, MessageState, Topic
+from mcpdesk.notify.models import TO_SEND, Alert, Channel, Message, MessageState, Topic
+
+#: How many messages a list of the admins shows.
+SHOWN = 50
 
 
 def told_about(matter: str, topics: Iterable[Topic]) -> set[int]:
@@ -38,3 +41,16 @@ def dead_letters(team_id: int) -> QuerySet[Message]:
         .select_related("user", "channel", "subscription")
         .order_by("-finished_at")
     )
+
+
+def channels(team_id: int) -> QuerySet[Channel]:
+    """A team's channels by name, each with how many messages of it wait and were given up."""
+    return Channel.objects.filter(team_id=team_id).annotate(
+        waiting=Count("messages", filter=Q(messages__state__in=TO_SEND)),
+        dead=Count("messages", filter=Q(messages__state=MessageState.DEAD)),
+    )
+
+
+def of_channel(channel: Channel) -> QuerySet[Message]:
+    """The messages of one channel, the latest first."""
+    return channel.messages.select_related("user", "channel").order_by("-created_at", "-pk")

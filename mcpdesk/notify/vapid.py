@@ -15,13 +15,19 @@ from mcpdesk.notify.models import PushKey
 _TOKEN_LIFE: Final = timedelta(hours=12)
 
 
-def key() -> PushKey:
-    """The desk's key pair, made when there is none; of two that are made at once one stays."""
-    found = PushKey.objects.first()
-    if found is None:
+def make_key(**_: object) -> None:
+    """Make the desk's key pair if there is none; of two made at once one stays.
+
+    Sent for when the tables were made or brought up to date (post_migrate), so that there is one
+    before anybody asks, and no page has to write.
+    """
+    if not PushKey.objects.exists():
         PushKey.objects.bulk_create([_made()], ignore_conflicts=True)
-        found = PushKey.objects.get()
-    return found
+
+
+def key() -> PushKey:
+    """The desk's key pair. Raises PushKey.DoesNotExist where the tables were never set up."""
+    return PushKey.objects.get()
 
 
 def authorization(endpoint: str, now: datetime) -> str:

@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 
+from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from approvals.models import Approval, ApprovalState, PolicyRule
@@ -18,6 +19,7 @@ NO_PAGES = {
     "holds": "a part of every page",
     "inbox_item_live": "a part of an item's page",
     "operation_result": "a file",
+    "push_worker": "a script for the browser",
 }
 
 
@@ -51,6 +53,7 @@ def shots(team: Crew, server: int, empty: Crew) -> list[Shot]:
         *_server_pages(team, server),
         *_hold_pages(empty),
         *_policy_pages(team),
+        *_channel_pages(team),
         *_account_pages(team),
     ]
 
@@ -166,6 +169,19 @@ def _policy_pages(team: Crew) -> list[Shot]:
         Shot("policy-new", "policy_new", team.admin, "/policies/new/"),
         Shot("policy", "policy", team.admin, f"/policies/{rule}/"),
         Shot("policy-delete", "policy_delete", team.admin, f"/policies/{rule}/delete/"),
+    ]
+
+
+def _channel_pages(team: Crew) -> list[Shot]:
+    who = Who(Member(team.admin.user, team.team, Role.ADMIN), timezone.now())
+    hook = Wanted("Deployment log", ["asked", "alert"], url="https://hooks.example.com/in")
+    channel = channels.add(ChannelKind.WEBHOOK, hook, who=who).pk
+    return [
+        Shot("channels", "channels", team.admin, "/team/channels/"),
+        Shot("channel-new", "channel_new", team.admin, "/team/channels/new/teams/"),
+        Shot("channel", "channel", team.admin, f"/team/channels/{channel}/"),
+        Shot("channel-delete", "channel_delete", team.admin, f"/team/channels/{channel}/delete/"),
+        Shot("my-notifications", "my_notifications", team.approver, "/profile/notifications/"),
     ]
 
 

@@ -1,0 +1,1 @@
+"""Pages: a team's channels, and one's own wishes and browsers."""
