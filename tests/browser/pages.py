@@ -7,6 +7,11 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from approvals.models import Approval, ApprovalState, PolicyRule
+from mcpdesk.accounts.access import Member
+from mcpdesk.accounts.models import Role
+from mcpdesk.notify import channels
+from mcpdesk.notify.channels import Wanted, Who
+from mcpdesk.notify.models import ChannelKind
 from tasks_monitor.models import Hold, Operation
 from tasks_monitor.states import State
 from tests.browser.people import Crew, Person, open_items, path, until
