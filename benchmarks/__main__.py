@@ -24,14 +24,27 @@ def main() -> int:
     )
     polling.add_argument("--seconds", type=float, default=15.0, help="how long (%(default)s)")
     polling.add_argument("--json", action="store_true", help="print one JSON object")
+    inbox = names.add_parser("inbox", help="what the inbox costs with many open items")
+    inbox.add_argument("--items", type=int, default=500, help="open items (%(default)s)")
+    inbox.add_argument("--json", action="store_true", help="print one JSON array")
     options = parser.parse_args()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mcpdesk.settings")
+    if options.name == "inbox":
+        return _inbox(options)
     if options.tasks < 1 or options.interval < 1 or options.seconds <= 0:
         parser.error("--tasks, --interval and --seconds must be positive")
     return _polling(options)
 
 
+def _inbox(options: argparse.Namespace) -> int:
+    django.setup()
+    from benchmarks import inbox
+
+    print(inbox.report(inbox.run(options.items), options.json), flush=True)
+    return 0
+
+
 def _polling(options: argparse.Namespace) -> int:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mcpdesk.settings")
     # the simulator is on this machine
     os.environ["MCPDESK_ALLOW_PRIVATE_SERVERS"] = "true"
     django.setup()
