@@ -1,14 +1,19 @@
 """How items end without a person: never as somebody's refusal (domain.md, "Clocks")."""
 
+import logging
 from datetime import datetime
 
-from approvals import notices
+from approvals import notices, standstill
 from approvals.gate import denies_at_deadline
 from approvals.models import Approval, ApprovalState
 from mcpdesk.audit.log import CLOCK, DESK, Actor, record
 from tasks_monitor.engine import gate
+from tasks_monitor.engine.errors import Refused
+from tasks_monitor.engine.unanswered import give_up
 from tasks_monitor.models import InputRequestState
 from tasks_monitor.states import State
+
+logger = logging.getLogger(__name__)
 
 #: What becomes of an open item when its question closes. ANSWERED: not through this item.
 CLOSES_AS: dict[str, ApprovalState] = {
@@ -22,10 +27,12 @@ CLOSES_AS: dict[str, ApprovalState] = {
 
 def close(approval: Approval, state: ApprovalState, *, now: datetime, actor: Actor = DESK) -> None:
     """Close an open item that the caller has locked, with its event."""
+    # as it stands now: a hold that is still on will move no closed item's
+    approval.deadline_at = standstill.deadline_of(approval, now)
     approval.state = state
     approval.closed_at = now
     approval.version += 1
-    approval.save(update_fields=["state", "closed_at", "version"])
+    approval.save(update_fields=["state", "closed_at", "version", "deadline_at"])
     record(
         "approval.closed",
         team_id=approval.team_id,
@@ -34,9 +41,16 @@ def close(approval: Approval, state: ApprovalState, *, now: datetime, actor: Act
         operation_id=approval.operation_id,
         approval_id=approval.pk,
         server_id=approval.operation.server_id,
-        reason=state.label,
+        reason=_reason(approval),
     )
     notices.closed(approval, now)
+
+
+def _reason(approval: Approval) -> str:
+    """Why it closed, in the log: our clock and the server's are never one word."""
+    if approval.state != ApprovalState.EXPIRED:
+        return ApprovalState(approval.state).label
+    return f"{ApprovalState.EXPIRED.label}: {approval.overrun}"
 
 
 def end_if_over(approval: Approval, now: datetime, *, held: bool) -> bool:
@@ -49,7 +63,17 @@ def end_if_over(approval: Approval, now: datetime, *, held: bool) -> bool:
     if approval.operation.state == State.AWAITING_APPROVAL:
         _end_unapproved(approval, now)
     close(approval, ending(approval), now=now, actor=CLOCK)
+    if approval.input_request_id is not None and approval.operation.finished_at is None:
+        _give_up(approval.input_request_id, now)
     return True
+
+
+def _give_up(input_request_id: int, now: datetime) -> None:
+    try:
+        give_up(input_request_id, now=now)
+    except Refused:
+        # nobody could have answered it, or it closes in another way right now
+        logger.info("question %s expired, and nothing could be told of it", input_request_id)
 
 
 def _end_unapproved(approval: Approval, now: datetime) -> None:

@@ -232,6 +232,12 @@ class Approval(models.Model):
         deadlines = (self.deadline_at, self.operation.expires_at)
         return min((at for at in deadlines if at is not None), default=None)
 
+    @property
+    def overrun(self) -> str:
+        """Whose time ran out on an item that expired, ours or the server's, in words."""
+        is_ours = self.deadline_at and self.closed_at and self.deadline_at <= self.closed_at
+        return "our own deadline passed" if is_ours else "the server's time for it ran out"
+
 
 class Vote(models.Model):
     """What one person said, once per version of the question; on a gate until it is decided."""

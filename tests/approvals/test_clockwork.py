@@ -15,7 +15,7 @@ from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.models import Role
 from mcpdesk.audit.models import Event
-from tasks_monitor.models import Attempt, Delivery, Operation
+from tasks_monitor.models import Attempt, Operation
 from tasks_monitor.states import State
 from tests.approvals.conftest import Ask, Join
 from tests.approvals.gates import a_gate
@@ -324,16 +324,3 @@ def test_a_look_takes_a_batch_and_the_next_one_goes_on(
     Approval.objects.update(deadline_at=NOW)
     counts = [clockwork.look(NOW) for _ in range(4)]
     assert counts == [2, 2, 1, 0]
-
-
-def test_nothing_is_delivered_by_the_clock(ask: Ask, approver: Member) -> None:
-    ask()
-    Approval.objects.update(deadline_at=NOW + HOUR)
-    every_minute(0, 2)
-    assert not Delivery.objects.exists()
-    event = Event.objects.get(kind="approval.closed")
-    assert (event.actor, event.actor_name, event.sentence) == (
-        None,
-        "The clock",
-        "The item closed: Expired",
-    )
