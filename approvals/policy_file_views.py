@@ -16,6 +16,7 @@ from mcpdesk.accounts.access import Permission
 from mcpdesk.accounts.guard import MemberRequest, member_required
 
 _PAGE = "approvals/policy_import.html"
+_CHANGES = ("added", "changed", "removed", "moved")
 _EMPTY = "Choose a file, or paste its text."
 _TOO_BIG = f"The file is larger than {MAX_BYTES // 1024} KiB."
 _NO_TEXT = "The file is not text in UTF-8."
@@ -85,7 +86,7 @@ def _preview(request: MemberRequest, text: str, problem: str = "") -> HttpRespon
             (entry, policy.in_words(entry.rule, names) if entry.rule else None)
             for entry in plan.entries
         ],
-        "counts": [(what, plan.count(what)) for what in ("added", "changed", "removed", "moved")],
+        "counts": [(what, plan.count(what)) for what in _CHANGES if plan.count(what)],
     }
     return render(request, _PAGE, context, status=422 if problem else 200)
 

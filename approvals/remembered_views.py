@@ -15,6 +15,7 @@ from approvals import remembered as verbs
 from approvals.models import Approval, Remembered
 from approvals.remembered_form import RememberForm
 from mcpdesk.accounts import access
+from mcpdesk.accounts.access import Permission
 from mcpdesk.accounts.guard import MemberRequest, member_required
 
 A_PAGE = 50
@@ -39,7 +40,12 @@ def remembered(request: MemberRequest) -> HttpResponse:
     found = verbs.over(team_id, now) if over else verbs.in_force(team_id, now)
     page = Paginator(found, A_PAGE).get_page(request.GET.get("page"))
     lines = [_line(request, one, now) for one in page]
-    context = {"lines": lines, "page": page, "over": over}
+    context = {
+        "lines": lines,
+        "page": page,
+        "over": over,
+        "reads_history": request.member.may(Permission.READ_HISTORY),
+    }
     return render(request, "approvals/remembered.html", context)
 
 
