@@ -217,6 +217,9 @@ DEFAULT_FROM_EMAIL = env.str(
     "MCPDESK_MAIL_FROM", default=f"mcpdesk@{urlsplit(PUBLIC_URL).hostname}"
 )
 
+# limits on sign-in and codes that were used count over all web processes
+CACHES = {"default": {"BACKEND": "mcpdesk.accounts.shared_cache.RowsCache"}}
+
 # --- web ------------------------------------------------------------------------------------------
 STATIC_URL = "/static/"
 STATIC_ROOT = BASE_DIR / "staticfiles"

@@ -132,3 +132,15 @@ class Absence(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} is away until {self.ends_at:%Y-%m-%d}"
+
+
+class CacheEntry(models.Model):
+    """One value of the cache that all web processes share (shared_cache)."""
+
+    # SHA-256, hex
+    key = models.CharField(max_length=64, primary_key=True)
+    value = models.JSONField()
+    ends_at = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return self.key
