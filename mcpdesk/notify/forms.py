@@ -21,9 +21,8 @@ _KEEPS = " It is not shown again. Left empty, it stays as it is."
 
 
 def topic_boxes(label: str, topics: list[tuple[str, str]]) -> forms.MultipleChoiceField:
-    return forms.MultipleChoiceField(
-        label=label, choices=topics, required=False, widget=forms.CheckboxSelectMultiple
-    )
+    widget = forms.CheckboxSelectMultiple(attrs={"class": "form-check-input"})
+    return forms.MultipleChoiceField(label=label, choices=topics, required=False, widget=widget)
 
 
 #: Handing over is between two people; the rest can be of use to a whole team.
@@ -105,12 +104,27 @@ class PreferenceForm(forms.ModelForm):  # type: ignore[type-arg]
             "timing": "Mail comes",
             "daily_at": "Once a day means at",
             "quiet_from": "Quiet from",
-            "quiet_to": "until",
+            "quiet_to": "Quiet until",
         }
         widgets = {
             name: forms.TimeInput(attrs={"type": "time"}, format="%H:%M")
             for name in ("daily_at", "quiet_from", "quiet_to")
         }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in ("quiet_from", "quiet_to"):
+            self.fields[name].required = False
+
+    @property
+    def ways(self) -> list[forms.BoundField]:
+        """By which ways."""
+        return [self[name] for name in ("email", "push")]
+
+    @property
+    def times(self) -> list[forms.BoundField]:
+        """At which times."""
+        return [self[name] for name in ("timing", "daily_at", "quiet_from", "quiet_to")]
 
     def clean(self) -> dict[str, Any]:
         """Quiet hours have a beginning and another end, or neither."""

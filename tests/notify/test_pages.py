@@ -248,6 +248,12 @@ def test_ones_wishes_are_kept(client: Client, admin: Membership) -> None:
     assert 'value="22:00"' in text(client.get("/profile/notifications/"))
 
 
+def test_wishes_without_quiet_hours_are_kept(client: Client) -> None:
+    said = {"timing": "at_once", "daily_at": "08:00", "quiet_from": "", "quiet_to": ""}
+    assert client.post("/profile/notifications/", said).status_code == 302
+    assert Preference.objects.get().topics == []
+
+
 @pytest.mark.parametrize("quiet", [("22:00", ""), ("", "07:00"), ("22:00", "22:00")])
 def test_half_of_quiet_hours_is_refused(client: Client, quiet: tuple[str, str]) -> None:
     said = {"timing": "at_once", "daily_at": "08:00"}
@@ -303,7 +309,7 @@ def test_nobody_forgets_the_browser_of_another(client: Client, team: Team) -> No
 def test_the_service_worker_stands_at_the_root_for_everybody() -> None:
     response = Client().get("/push-worker.js")
     assert response["Content-Type"].startswith("text/javascript")
-    assert b"notificationclick" in b"".join(response.streaming_content)  # type: ignore[attr-defined]
+    assert "notificationclick" in text(response)
 
 
 def test_the_link_of_a_message_shows_and_decides_nothing(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -70,10 +70,10 @@ def unsubscribe(request: MemberRequest, pk: int) -> HttpResponse:
 
 
 @require_safe
-def worker(request: HttpRequest) -> FileResponse:
+def worker(request: HttpRequest) -> HttpResponse:
     """The service worker. It stands at the root, or it could not open pages of the whole desk."""
-    script = (settings.BASE_DIR / WORKER).open("rb")
-    return FileResponse(script, content_type="text/javascript; charset=utf-8")
+    script = (settings.BASE_DIR / WORKER).read_bytes()
+    return HttpResponse(script, content_type="text/javascript; charset=utf-8")
 
 
 def _browsers(user: User) -> list[PushSubscription]:
