@@ -15,10 +15,11 @@ from approvals.gate import snapshot_of
 from approvals.locking import locked
 from approvals.models import Approval
 from approvals.outcomes import Missing, Refused
+from approvals.votes import Turn
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.models import User
-from mcpdesk.audit.log import Actor, record
+from mcpdesk.audit.log import Actor
 
 #: How long a claim lasts.
 LASTS = timedelta(minutes=15)
@@ -44,39 +45,31 @@ class Released:
 Outcome = Claimed | Released | Refused | Missing
 
 
-@dataclass(frozen=True, slots=True)
-class Workable:
-    """An open item that was put to this member, locked, and the member as of now."""
-
-    approval: Approval
-    member: Member
-
-
 def claim(approval_id: UUID, *, member: Member, now: datetime) -> Outcome:
     """Take the item for LASTS; one's own claim begins again. Refused while another's lasts."""
     with transaction.atomic(durable=True):
-        found = workable(approval_id, member)
-        if not isinstance(found, Workable):
+        found = workable(approval_id, member, now)
+        if not isinstance(found, Turn):
             return found
         refusal = why_not(found.approval, member.user_id, now)
         if refusal is not None:
             return Refused(refusal)
         if holder(found.approval, now) is None:
-            note(found, "approval.claimed", now, minutes=LASTS // timedelta(minutes=1))
+            found.note("approval.claimed", minutes=LASTS // timedelta(minutes=1))
         return give(found.approval, member.user, now)
 
 
 def release(approval_id: UUID, *, member: Member, now: datetime) -> Outcome:
     """Give one's own claim back; once it has ended by itself, that is all the same."""
     with transaction.atomic(durable=True):
-        found = workable(approval_id, member)
-        if not isinstance(found, Workable):
+        found = workable(approval_id, member, now)
+        if not isinstance(found, Turn):
             return found
         approval = found.approval
         if approval.claimed_by_id != member.user_id:
             return Refused(NOT_CLAIMED_BY_YOU)
         if holder(approval, now) is not None:
-            note(found, "approval.released", now)
+            found.note("approval.released")
         approval.claimed_by = approval.claimed_until = None
         approval.save(update_fields=["claimed_by", "claimed_until"])
         return Released()
@@ -85,8 +78,8 @@ def release(approval_id: UUID, *, member: Member, now: datetime) -> Outcome:
 def take_over(approval_id: UUID, *, member: Member, reason: str, now: datetime) -> Outcome:
     """Take an item from whoever has claimed it; the reason is a comment that tells them."""
     with transaction.atomic(durable=True):
-        found = workable(approval_id, member)
-        if not isinstance(found, Workable):
+        found = workable(approval_id, member, now)
+        if not isinstance(found, Turn):
             return found
         before = holder(found.approval, now)
         if before is None or before.pk == member.user_id:
@@ -96,8 +89,8 @@ def take_over(approval_id: UUID, *, member: Member, reason: str, now: datetime) 
         refusal = comments.why_not(found.approval, found.member, reason)
         if refusal is not None:
             return Refused(refusal)
-        note(found, "approval.taken_over", now, person=str(before))
-        comments.write(found.approval, found.member, reason, now=now, also=(before,))
+        found.note("approval.taken_over", person=str(before))
+        comments.write(found, reason, also=(before,))
         return give(found.approval, member.user, now)
 
 
@@ -123,17 +116,19 @@ def one_decides(approval: Approval) -> bool:
     return approval.policy is None or snapshot_of(approval).ask.quorum == 1
 
 
-def workable(approval_id: UUID, member: Member) -> Workable | Refused | Missing:
+def workable(approval_id: UUID, member: Member, now: datetime) -> Turn | Refused | Missing:
     """The item locked for one of those it was put to, or why it is not theirs to work on."""
     approval = locked(approval_id, member.team_id)
-    current = access.member_in(member.user, member.team_id)
+    current = access.member_in(member.user, member.team_id, now)
     if approval is None or current is None:
         return Missing()
     if not approval.is_open:
         return Refused(OVER)
     if not access.may_decide(current, approval):
         return Refused(NOT_YOURS)
-    return Workable(approval, current) if one_decides(approval) else Refused(SEVERAL_DECIDE)
+    if not one_decides(approval):
+        return Refused(SEVERAL_DECIDE)
+    return Turn(approval, current, Actor.person(current), now)
 
 
 def give(approval: Approval, user: User, now: datetime) -> Claimed:
@@ -141,17 +136,3 @@ def give(approval: Approval, user: User, now: datetime) -> Claimed:
     approval.claimed_by, approval.claimed_until = user, now + LASTS
     approval.save(update_fields=["claimed_by", "claimed_until"])
     return Claimed(approval.claimed_until)
-
-
-def note(found: Workable, kind: str, now: datetime, **data: str | int) -> None:
-    """The event of a verb of this member on this item."""
-    record(
-        kind,
-        team_id=found.approval.team_id,
-        actor=Actor.person(found.member),
-        now=now,
-        operation_id=found.approval.operation_id,
-        approval_id=found.approval.pk,
-        server_id=found.approval.operation.server_id,
-        **data,
-    )

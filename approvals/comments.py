@@ -12,10 +12,11 @@ from approvals import notices
 from approvals.locking import locked
 from approvals.models import Approval, Comment
 from approvals.outcomes import Missing, Refused
+from approvals.votes import Turn
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.models import User
-from mcpdesk.audit.log import Actor, record
+from mcpdesk.audit.log import Actor
 from mcpdesk.audit.models import Channel
 from mcpdesk.mcp.jsontext import storable
 
@@ -52,13 +53,13 @@ def add(
     """
     with transaction.atomic(durable=True):
         approval = locked(approval_id, member.team_id)
-        current = access.member_in(member.user, member.team_id)
+        current = access.member_in(member.user, member.team_id, now)
         if approval is None or current is None:
             return Missing()
         refusal = why_not(approval, current, text)
         if refusal is not None:
             return Refused(refusal)
-        return write(approval, current, text, now=now, channel=channel)
+        return write(Turn(approval, current, Actor.person(current, channel), now), text)
 
 
 def why_not(approval: Approval, member: Member, text: str) -> str | None:
@@ -72,32 +73,17 @@ def why_not(approval: Approval, member: Member, text: str) -> str | None:
     return TOO_MANY if approval.comments.count() >= MAX_COMMENTS else None
 
 
-def write(
-    approval: Approval,
-    member: Member,
-    text: str,
-    *,
-    now: datetime,
-    also: Iterable[User] = (),
-    channel: Channel = Channel.WEB,
-) -> Commented:
+def write(turn: Turn, text: str, also: Iterable[User] = ()) -> Commented:
     """Write what why_not() has nothing against, in the caller's transaction.
 
     `also` are told too, whether or not the text names them.
     """
-    named, untold = _named(approval, member, text)
-    comment = Comment.objects.create(approval=approval, user=member.user, text=text.strip(), at=now)
-    comment.mentions.set({*named, *also} - {member.user})
-    record(
-        "approval.commented",
-        team_id=approval.team_id,
-        actor=Actor.person(member, channel),
-        now=now,
-        operation_id=approval.operation_id,
-        approval_id=approval.pk,
-        server_id=approval.operation.server_id,
-    )
-    notices.commented(comment, now)
+    approval, author = turn.approval, turn.member.user
+    named, untold = _named(approval, turn.member, text)
+    comment = Comment.objects.create(approval=approval, user=author, text=text.strip(), at=turn.now)
+    comment.mentions.set({*named, *also} - {author})
+    turn.note("approval.commented")
+    notices.commented(comment, turn.now)
     return Commented(comment, tuple(untold))
 
 

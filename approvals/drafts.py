@@ -1,6 +1,8 @@
 """What a person has typed and not sent: theirs alone, encrypted, gone once they decide."""
 
+from collections.abc import Iterable
 from datetime import datetime
+from uuid import UUID
 
 from django.db import transaction
 
@@ -37,6 +39,12 @@ def save(
 def load(approval: Approval, user: User) -> Draft | None:
     """This person's draft for the item, if there is one."""
     return Draft.objects.filter(approval=approval, user=user).first()
+
+
+def of_several(approvals: Iterable[Approval], user: User) -> dict[UUID, Submitted]:
+    """What this person has typed for each of these items, by the item's id; in one query."""
+    mine = Draft.objects.filter(approval__in=list(approvals), user=user)
+    return {draft.approval_id: draft.submitted for draft in mine if draft.submitted is not None}
 
 
 def discard(approval: Approval, user: User) -> None:

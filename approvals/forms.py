@@ -44,10 +44,17 @@ class Control:
     number: int
     values: tuple[str, ...]
     error: str = ""
+    # what its ids begin with, where a page has several forms
+    prefix: str = ""
 
     @property
     def name(self) -> str:
         return f"field-{self.number}"
+
+    @property
+    def id(self) -> str:
+        """Its id on the page; those of its label, help and error begin with it."""
+        return f"{self.prefix}{self.name}"
 
     @property
     def value(self) -> str:
@@ -86,7 +93,7 @@ class Control:
     def described_by(self) -> str:
         """Ids of what belongs to the control: the error first."""
         parts = [("error", self.error), ("help", self.field.help), ("limits", self.limits)]
-        return " ".join(f"{self.name}-{part}" for part, text in parts if text)
+        return " ".join(f"{self.id}-{part}" for part, text in parts if text)
 
     @property
     def limits(self) -> str:
@@ -114,11 +121,15 @@ class Control:
         return ", ".join(titles.get(value, value) for value in posted if value)
 
 
-def controls(asked: Question, typed: Submitted | None, errors: Mapping[str, str]) -> list[Control]:
+def controls(
+    asked: Question, typed: Submitted | None, errors: Mapping[str, str], prefix: str = ""
+) -> list[Control]:
     """The controls of a form, with what was typed before or else what the server suggests."""
     shown = schema_form.initial(asked.fields) if typed is None else typed
     return [
-        Control(field, number, _values(shown.get(field.name, ())), errors.get(field.name, ""))
+        Control(
+            field, number, _values(shown.get(field.name, ())), errors.get(field.name, ""), prefix
+        )
         for number, field in enumerate(asked.fields)
     ]
 
@@ -161,9 +172,15 @@ def word(post: QueryDict) -> Word | None:
     return Word(
         verdict=Verdict(chosen),
         token=post.get("binding", ""),
-        reason=post.get("reason", ""),
+        reason=_reason(post),
         opened=opened(post),
     )
+
+
+def _reason(post: QueryDict) -> str:
+    """The usual reason that was picked, and what was typed."""
+    said = (post.get("usual_reason", "").strip(), post.get("reason", "").strip())
+    return ": ".join(part for part in said if part)
 
 
 def opened(post: QueryDict) -> frozenset[str]:

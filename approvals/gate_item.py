@@ -2,35 +2,30 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum, auto
 
-from approvals import binding, drafts, gate, policy, question, tree
-from approvals.models import Approval, ApprovalState, Draft, Verdict, Vote
-from approvals.policy.words import who
-from approvals.votes import progress
+from approvals import (
+    around,
+    binding,
+    drafts,
+    earlier,
+    policy,
+    presets,
+    question,
+    remembered,
+    standing,
+    tree,
+    votes,
+)
+from approvals.around import Around
+from approvals.earlier import Earlier
+from approvals.models import Approval, Draft, ReasonPreset, Verdict, Vote
+from approvals.remembered_form import RememberForm
+from approvals.standing import Standing
+from approvals.votes import Progress
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member, Permission
 from tasks_monitor.selectors import ToolView
 from tasks_monitor.states import TERMINAL, State
-
-
-class Standing(StrEnum):
-    """Why this person can or cannot act; each has its own banner."""
-
-    YOUR_TURN = auto()
-    PUT_ASIDE = auto()
-    YOU_APPROVED = auto()  # and more people are needed
-    YOU_STARTED = auto()
-    ROLE_TOO_SMALL = auto()
-    NOT_PUT_TO_YOU = auto()
-    OVERDUE = auto()
-    YOU_DECIDED = auto()
-    DECIDED = auto()
-    EXPIRED = auto()
-    CLOSED = auto()
-
-
-_CAN_ACT = (Standing.YOUR_TURN, Standing.PUT_ASIDE, Standing.YOU_APPROVED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +35,8 @@ class Attempt:
     sentence: str
     reason: str = ""
     opened: frozenset[str] = frozenset()
+    usual_reason: str = ""
+    remembers: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,25 +46,37 @@ class GateItem:
     approval: Approval
     member: Member
     standing: Standing
+    progress: Progress
+    around: Around
     seen: bool  # whether this member may read the arguments
+    earlier: Earlier | None
     arguments: list[tree.Row]
     claims: tuple[str, ...]  # the server's own, about the tool
     token: str  # binds a form to what is shown; empty: there is no form
     votes: list[Vote]
-    approvals: int
-    needed: int
-    others: list[str]  # who could still decide it, by name
+    reasons: list[ReasonPreset]  # that this team often gives
+    remember_form: RememberForm | None  # None: the rule remembers nothing, or it is too late
     draft: Draft | None
     attempt: Attempt | None
     may_cancel_operation: bool
 
     @property
     def can_act(self) -> bool:
-        return self.standing in _CAN_ACT
+        return self.standing.can_act
 
     @property
-    def missing(self) -> int:
-        return self.needed - self.approvals
+    def has_form(self) -> bool:
+        """Whether the page of this item has a form now."""
+        return self.can_act
+
+    @property
+    def may_comment(self) -> bool:
+        return self.seen
+
+    @property
+    def can_remember(self) -> bool:
+        """Whether what this member has just approved can still be remembered."""
+        return self.standing is Standing.YOU_DECIDED and self.remember_form is not None
 
     @property
     def server_host(self) -> str:
@@ -86,77 +95,51 @@ class GateItem:
             return f"{name} of the policy could not be applied"
         return f"{name} of the policy says so" if kept.get("number") else "no rule covers it"
 
-    @property
-    def asks(self) -> str:
-        """Whom it was put to, and how many of them are needed."""
-        return who(gate.snapshot_of(self.approval).ask)
-
-    @property
-    def nobody_left(self) -> bool:
-        """Nobody in the team could decide it any more."""
-        return self.approval.is_open and len(self.others) < self.missing
-
 
 def of(
-    member: Member, approval: Approval, now: datetime, attempt: Attempt | None = None
+    member: Member,
+    approval: Approval,
+    now: datetime,
+    attempt: Attempt | None = None,
+    *,
+    live_parts_only: bool = False,
 ) -> GateItem:
-    """What this member sees of the gate now, after `attempt` if they have just tried something."""
+    """What this member sees of the gate now, after `attempt` if they have just tried something.
+
+    `live_parts_only` leaves out the arguments: they do not change by themselves.
+    """
     seen = access.may_see_payload(member, approval.operation)
+    whole = seen and not live_parts_only
     draft = drafts.load(approval, member.user)
-    votes = list(approval.votes.select_related("user").order_by("at", "pk"))
-    so_far = progress(approval, now)
-    counted = so_far.votes
-    standing = _standing(member, approval, counted, draft, now)
-    can_act = standing in _CAN_ACT
+    progress = votes.progress(approval, now)
+    stands = standing.of(member, approval, progress, draft, now)
     return GateItem(
         approval=approval,
         member=member,
-        standing=standing,
+        standing=stands,
+        progress=progress,
+        around=around.of(member, approval, stands, progress, now, seen=seen),
         seen=seen,
-        arguments=tree.rows(approval.operation.payload.arguments) if seen else [],
-        claims=_claims(approval) if seen else (),
-        token=binding.bind(approval, user_id=member.user_id, now=now) if can_act else "",
-        votes=votes,
-        approvals=so_far.count,
-        needed=so_far.needed,
-        others=_others(approval, counted) if approval.is_open else [],
+        earlier=earlier.compare(approval, member) if whole and approval.is_open else None,
+        arguments=tree.rows(approval.operation.payload.arguments) if whole else [],
+        claims=_claims(approval) if whole else (),
+        token=binding.bind(approval, user_id=member.user_id, now=now) if stands.can_act else "",
+        votes=list(approval.votes.select_related("user", "acted_for").order_by("at", "pk")),
+        reasons=list(presets.of(approval.team_id)) if whole and stands.can_act else [],
+        remember_form=_remember_form(member, approval, stands, now),
         draft=draft,
         attempt=attempt,
         may_cancel_operation=member.may(Permission.OPERATE) and _cancellable(approval),
     )
 
 
-def _standing(
-    member: Member,
-    approval: Approval,
-    counted: list[Vote],
-    draft: Draft | None,
-    now: datetime,
-) -> Standing:
-    if approval.state == ApprovalState.DECIDED:
-        mine = approval.decided_by_id == member.user_id
-        return Standing.YOU_DECIDED if mine else Standing.DECIDED
-    if not approval.is_open:
-        return Standing.EXPIRED if approval.state == ApprovalState.EXPIRED else Standing.CLOSED
-    if approval.four_eyes and approval.operation.started_by_id == member.user_id:
-        return Standing.YOU_STARTED
-    if not access.was_put_to(member, approval):
-        return Standing.NOT_PUT_TO_YOU
-    if not access.may_decide(member, approval):
-        return Standing.ROLE_TOO_SMALL
-    if approval.deadline_at is not None and approval.deadline_at <= now:
-        return Standing.OVERDUE
-    if any(vote.user_id == member.user_id for vote in counted):
-        return Standing.YOU_APPROVED
-    aside = draft is not None and draft.snoozed_until is not None and draft.snoozed_until > now
-    return Standing.PUT_ASIDE if aside else Standing.YOUR_TURN
-
-
-def _others(approval: Approval, counted: list[Vote]) -> list[str]:
-    """Members who may decide and whose vote does not count yet."""
-    said = [vote.user_id for vote in counted]
-    left = access.deciders(approval).exclude(user_id__in=said).select_related("user")
-    return [str(one.user) for one in left.order_by("user__name", "pk")]
+def _remember_form(
+    member: Member, approval: Approval, stands: Standing, now: datetime
+) -> RememberForm | None:
+    """For a word that may leave a remembered decision, now or a moment after it was said."""
+    leaves = stands.can_act and remembered.may_leave(approval)
+    late = stands is Standing.YOU_DECIDED and remembered.can_still_leave(approval, member, now)
+    return RememberForm() if leaves or late else None
 
 
 def _claims(approval: Approval) -> tuple[str, ...]:

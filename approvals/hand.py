@@ -7,8 +7,8 @@ from uuid import UUID
 from django.db import transaction
 
 from approvals import claim, comments, notices
-from approvals.claim import Workable
 from approvals.outcomes import Missing, Refused
+from approvals.votes import Turn
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.models import User
@@ -36,8 +36,8 @@ def hand(
     Only somebody who may decide it gets it, and never past a third person's claim.
     """
     with transaction.atomic(durable=True):
-        found = claim.workable(approval_id, member)
-        if not isinstance(found, Workable):
+        found = claim.workable(approval_id, member, now)
+        if not isinstance(found, Turn):
             return found
         colleague = _colleague(found, to_user_id)
         if colleague is None:
@@ -46,20 +46,25 @@ def hand(
         if refusal is not None:
             return Refused(refusal)
         given = claim.give(found.approval, colleague, now)
-        claim.note(found, "approval.handed", now, person=str(colleague))
+        found.note("approval.handed", person=str(colleague))
         if words.strip():
-            comments.write(found.approval, found.member, words, now=now, also=(colleague,))
+            comments.write(found, words, also=(colleague,))
         notices.handed(found.approval, colleague, found.member.user, now)
         return Handed(colleague, given.until)
 
 
-def _colleague(found: Workable, user_id: int) -> User | None:
+def _colleague(found: Turn, user_id: int) -> User | None:
     """Somebody who may decide this item right now."""
-    may = access.deciders(found.approval).filter(user_id=user_id).select_related("user").first()
+    may = (
+        access.deciders(found.approval, found.now)
+        .filter(user_id=user_id)
+        .select_related("user")
+        .first()
+    )
     return may.user if may else None
 
 
-def _why_not(found: Workable, colleague: User, words: str, now: datetime) -> str | None:
+def _why_not(found: Turn, colleague: User, words: str, now: datetime) -> str | None:
     if colleague.pk == found.member.user_id:
         return TO_YOURSELF
     claimed = claim.why_not(found.approval, found.member.user_id, now)

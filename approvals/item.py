@@ -4,40 +4,37 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum, auto
 
-from approvals import binding, drafts, forms, question, schema_form, selectors, tree
+from approvals import (
+    around,
+    binding,
+    deliveries,
+    drafts,
+    earlier,
+    forms,
+    opening,
+    proposal,
+    question,
+    schema_form,
+    selectors,
+    standing,
+    tree,
+    votes,
+)
+from approvals.around import Around
+from approvals.earlier import Earlier
 from approvals.forms import Control
-from approvals.models import Approval, ApprovalState, Choice, Draft, Shape
+from approvals.models import Approval, ApprovalState, Choice, Draft, Shape, Vote
 from approvals.outcomes import SAID
 from approvals.question import Question, Submitted
+from approvals.standing import Standing
 from approvals.text import warnings_for
+from approvals.votes import Progress
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member, Permission
-from tasks_monitor.models import Delivery, DeliveryState, InputRequest, InputRequestSource
+from tasks_monitor.models import Delivery
 from tasks_monitor.states import TERMINAL, State
 
-
-class Standing(StrEnum):
-    """Why this person can or cannot act; each has its own banner."""
-
-    YOUR_TURN = auto()
-    PUT_ASIDE = auto()
-    OVERDUE = auto()
-    ROLE_TOO_SMALL = auto()
-    NOT_PUT_TO_YOU = auto()
-    YOU_ANSWERED = auto()
-    ANSWERED = auto()
-    WITHDRAWN = auto()
-    SUPERSEDED = auto()
-    EXPIRED = auto()
-    CLOSED = auto()
-
-
-#: Stands in for a secret that was given.
-HIDDEN = "(not shown)"
-
-_CAN_ACT = (Standing.YOUR_TURN, Standing.PUT_ASIDE)
 _HELD_UP = {
     State.LOST: "The server does not know the task any more. An answer is kept, and reaches it "
     "only if an operator finds the task again.",
@@ -64,29 +61,31 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What is needed to answer: the controls, the token that binds them, the buttons."""
+    """What is needed to answer: the controls, the token that binds them, the buttons.
+
+    `may_agree` False: this person has agreed to what stands proposed, and others have to.
+    """
 
     controls: list[Control]
     token: str
     accept_label: str
     allowed: frozenset[Choice]
     wants_secret_confirmed: bool
+    is_proposed: bool = False
+    may_agree: bool = True
 
     @property
     def can_accept(self) -> bool:
-        return Choice.ACCEPT in self.allowed
+        return Choice.ACCEPT in self.allowed and self.may_agree
+
+    @property
+    def can_propose(self) -> bool:
+        """Whether another answer can take the place of what is proposed."""
+        return self.is_proposed and bool(self.controls) and Choice.ACCEPT in self.allowed
 
     @property
     def can_refuse(self) -> bool:
         return Choice.DECLINE in self.allowed
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One step of a delivery; `at` is None while it has not been taken."""
-
-    label: str
-    at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +95,12 @@ class Item:
     approval: Approval
     member: Member
     standing: Standing
-    asked: Question | None  # None: not for this member's eyes
+    progress: Progress
+    around: Around
+    seen: bool  # whether this member may read the question and the arguments
+    asked: Question | None  # None: not for this member's eyes, or not asked for
+    votes: list[Vote]  # where several people have to agree
+    earlier: Earlier | None
     arguments: list[tree.Row]
     warnings: list[str]
     form: Form | None
@@ -107,11 +111,21 @@ class Item:
     answer: list[tree.Row]  # what was sent as content
     waits_for_others: int  # questions of the same round that have no answer yet
     replacement: Approval | None
+    earlier_consent: Approval | None  # this member agreed to open the same link before
     may_cancel_operation: bool
 
     @property
     def can_act(self) -> bool:
-        return self.standing in _CAN_ACT
+        return self.standing.can_act
+
+    @property
+    def may_comment(self) -> bool:
+        return self.seen
+
+    @property
+    def has_form(self) -> bool:
+        """Whether the page of this item has a form now."""
+        return self.can_act and self.approval.shape != Shape.UNOFFERED
 
     @property
     def is_unanswerable(self) -> bool:
@@ -131,11 +145,19 @@ class Item:
     @property
     def link_to_open(self) -> str:
         """The address, once this very person agreed to open it."""
-        agreed = self.approval.decision == Choice.ACCEPT
-        mine = self.standing is Standing.YOU_ANSWERED
-        if not (agreed and mine and self.asked and self.asked.link):
-            return ""
-        return self.asked.link.href
+        accepted = self.approval.decision == Choice.ACCEPT
+        agreed = self.agreed_before or (accepted and self.standing is Standing.YOU_DECIDED)
+        return self.asked.link.href if agreed and self.asked and self.asked.link else ""
+
+    @property
+    def agreed_before(self) -> bool:
+        """Whether this is the very link that this member agreed to open, asked for again."""
+        return self.earlier_consent is not None
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the operation has not ended yet."""
+        return State(self.approval.operation.state) not in TERMINAL
 
     @property
     def said(self) -> str:
@@ -149,8 +171,8 @@ class Item:
         return json.dumps(schema, indent=2)
 
     @property
-    def steps(self) -> list[Step]:
-        return delivery_steps(self.delivery, self.approval.input_request)
+    def steps(self) -> list[deliveries.Step]:
+        return deliveries.steps(self.delivery, self.approval.input_request)
 
 
 def of(
@@ -165,55 +187,49 @@ def of(
 
     `live_parts_only` leaves out the question and the arguments: they do not change by themselves.
     """
-    seen = not live_parts_only and access.may_see_payload(member, approval.operation)
+    seen = access.may_see_payload(member, approval.operation)
+    whole = seen and not live_parts_only
     request = approval.input_request
-    delivery = _delivery(request)
-    asked = question.read(request) if seen and request else None
+    delivery = deliveries.of(request)
+    asked = question.read(request) if whole and request else None
     draft = drafts.load(approval, member.user)
-    standing = _standing(member, approval, draft, now)
-    shown = _controls(asked, draft, attempt)
-    can_act = standing in _CAN_ACT
+    progress = votes.progress(approval, now)
+    stands = standing.of(member, approval, progress, draft, now)
+    shown = _controls(approval, asked, draft, attempt)
     return Item(
         approval=approval,
         member=member,
-        standing=standing,
+        standing=stands,
+        progress=progress,
+        around=around.of(member, approval, stands, progress, now, seen=seen),
+        seen=seen,
         asked=asked,
-        arguments=tree.rows(approval.operation.payload.arguments) if seen else [],
-        warnings=_warnings(asked),
-        form=_form(asked, shown, member, approval, now) if asked and can_act else None,
+        votes=_votes(approval, progress),
+        earlier=earlier.compare(approval, member) if whole and approval.is_open else None,
+        arguments=tree.rows(approval.operation.payload.arguments) if whole else [],
+        warnings=warnings_of(asked),
+        form=form_of(asked, shown, member, approval, stands, now) if asked else None,
         draft=draft,
         attempt=attempt,
-        typed=[] if can_act else _typed(shown, draft, attempt),
+        typed=[] if stands.can_act else _typed(shown, draft, attempt),
         delivery=delivery,
-        answer=_answer(asked, delivery),
-        waits_for_others=waits_for_others(approval),
+        answer=deliveries.answer(asked, delivery),
+        waits_for_others=deliveries.waits_for_others(approval),
         replacement=_replacement(approval),
+        earlier_consent=opening.agreed_before(approval, member) if asked and asked.link else None,
         may_cancel_operation=member.may(Permission.OPERATE) and _cancellable(approval),
     )
 
 
-def _standing(member: Member, approval: Approval, draft: Draft | None, now: datetime) -> Standing:
-    if approval.state == ApprovalState.DECIDED:
-        mine = approval.decided_by_id == member.user_id
-        return Standing.YOU_ANSWERED if mine else Standing.ANSWERED
-    if not approval.is_open:
-        return Standing(approval.state)
-    if not access.was_put_to(member, approval):
-        return Standing.NOT_PUT_TO_YOU
-    if not access.may_decide(member, approval):
-        return Standing.ROLE_TOO_SMALL
-    if approval.deadline_at is not None and approval.deadline_at <= now:
-        return Standing.OVERDUE
-    aside = draft is not None and draft.snoozed_until is not None and draft.snoozed_until > now
-    return Standing.PUT_ASIDE if aside else Standing.YOUR_TURN
-
-
 def _controls(
-    asked: Question | None, draft: Draft | None, attempt: Attempt | None
+    approval: Approval, asked: Question | None, draft: Draft | None, attempt: Attempt | None
 ) -> list[Control]:
+    """With what was typed, else with what somebody proposed, else with what the server suggests."""
     if asked is None:
         return []
     typed = attempt.typed if attempt else (draft.submitted if draft else None)
+    if typed is None:
+        typed = proposal.posted(approval, asked)
     return forms.controls(asked, typed, attempt.errors if attempt else {})
 
 
@@ -224,25 +240,31 @@ def _typed(shown: list[Control], draft: Draft | None, attempt: Attempt | None) -
     return kept if wrote else []
 
 
-def _form(
+def form_of(
     asked: Question,
     shown: list[Control],
     member: Member,
     approval: Approval,
+    stands: Standing,
     now: datetime,
 ) -> Form | None:
-    if not asked.allowed:
+    """The form of a question for somebody who stands to it like that; None: there is none."""
+    if not asked.allowed or not stands.can_act:
         return None
+    is_proposed = approval.proposal is not None
+    label = _ACCEPTS_AS.get(asked.shape, "Send")
     return Form(
         controls=shown,
         token=binding.bind(approval, user_id=member.user_id, now=now),
-        accept_label=_ACCEPTS_AS.get(asked.shape, "Send"),
+        accept_label="Confirm exactly this" if is_proposed else label,
         allowed=asked.allowed,
         wants_secret_confirmed=asked.asks_for_secrets,
+        is_proposed=is_proposed,
+        may_agree=stands is not Standing.YOU_AGREED,
     )
 
 
-def _warnings(asked: Question | None) -> list[str]:
+def warnings_of(asked: Question | None) -> list[str]:
     """What to look out for in the server's words, each sentence once."""
     if asked is None:
         return []
@@ -258,26 +280,11 @@ def _words(field: schema_form.Field) -> str:
     return "\n".join((field.label, field.help, *(choice.title for choice in field.choices)))
 
 
-def _delivery(request: InputRequest | None) -> Delivery | None:
-    return getattr(request, "delivery", None) if request else None
-
-
-def _answer(asked: Question | None, delivery: Delivery | None) -> list[tree.Row]:
-    """The content that was sent, without what looks like a secret."""
-    if asked is None or delivery is None:
+def _votes(approval: Approval, progress: Progress) -> list[Vote]:
+    """All that was said, where several people have to agree; one person's word is the answer."""
+    if progress.needed == 1:
         return []
-    secret = {field.name for field in asked.fields if field.secret_like}
-    content = delivery.response.get("content", {})
-    return tree.rows({name: HIDDEN if name in secret else content[name] for name in content})
-
-
-def waits_for_others(approval: Approval) -> int:
-    """How many questions of its round still have no answer, while an answer waits for them."""
-    request = approval.input_request
-    delivery = _delivery(request)
-    if request is None or delivery is None or request.source != InputRequestSource.MRTR:
-        return 0
-    return selectors.unanswered_beside(request) if delivery.state == DeliveryState.SAVED else 0
+    return list(approval.votes.select_related("user", "acted_for").order_by("at", "pk"))
 
 
 def _replacement(approval: Approval) -> Approval | None:
@@ -288,17 +295,3 @@ def _replacement(approval: Approval) -> Approval | None:
 def _cancellable(approval: Approval) -> bool:
     operation = approval.operation
     return operation.cancel_requested_at is None and State(operation.state) not in TERMINAL
-
-
-def delivery_steps(delivery: Delivery | None, request: InputRequest | None) -> list[Step]:
-    """The way of an answer to the server; only a task acknowledges before it applies."""
-    if delivery is None or request is None:
-        return []
-    steps = [
-        Step("Saved", delivery.saved_at),
-        Step("Sent", delivery.sent_at),
-        Step("Acknowledged", delivery.acknowledged_at),
-        Step("Applied", delivery.observed_at),
-    ]
-    by_task = request.source == InputRequestSource.TASK
-    return steps if by_task else [step for step in steps if step.label != "Acknowledged"]

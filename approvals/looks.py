@@ -5,8 +5,9 @@ from datetime import datetime
 from django.db import transaction
 
 from approvals.models import Approval, Look
+from approvals.votes import Turn
 from mcpdesk.accounts.access import Member
-from mcpdesk.audit.log import Actor, record
+from mcpdesk.audit.log import Actor
 
 
 @transaction.atomic
@@ -16,13 +17,5 @@ def note(approval: Approval, *, member: Member, now: datetime) -> bool:
         approval=approval, user=member.user, defaults={"at": now}
     )
     if is_first:
-        record(
-            "approval.looked",
-            team_id=approval.team_id,
-            actor=Actor.person(member),
-            now=now,
-            operation_id=approval.operation_id,
-            approval_id=approval.pk,
-            server_id=approval.operation.server_id,
-        )
+        Turn(approval, member, Actor.person(member), now).note("approval.looked")
     return is_first

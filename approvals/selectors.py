@@ -131,6 +131,8 @@ def _whole(queryset: QuerySet[Approval]) -> QuerySet[Approval]:
     return queryset.select_related(
         "team",
         "decided_by",
+        "claimed_by",
+        "proposed_by",
         "operation__server",
         "operation__payload",
         "operation__started_by",

@@ -1,7 +1,7 @@
 from django.urls import path
 
 from approvals import policy_file_views, policy_views, remembered_views
-from approvals.views import deciding, items, lists, saved, several
+from approvals.views import deciding, items, lists, opening, reasons, saved, several, working
 
 urlpatterns = [
     path("inbox/", lists.inbox, name="inbox"),
@@ -16,6 +16,15 @@ urlpatterns = [
     path("inbox/<uuid:approval_id>/snooze/", deciding.snooze, name="inbox_snooze"),
     path("inbox/<uuid:approval_id>/draft/", deciding.draft, name="inbox_draft"),
     path("inbox/<uuid:approval_id>/cancel/", deciding.cancel_operation, name="inbox_cancel"),
+    path("inbox/<uuid:approval_id>/beside/", items.inbox_item_beside, name="inbox_item_beside"),
+    path("inbox/<uuid:approval_id>/work/", working.work, name="inbox_item_work"),
+    path("inbox/<uuid:approval_id>/claim/", working.claim, name="inbox_claim"),
+    path("inbox/<uuid:approval_id>/take-over/", working.take_over, name="inbox_take_over"),
+    path("inbox/<uuid:approval_id>/hand/", working.hand_over, name="inbox_hand"),
+    path("inbox/<uuid:approval_id>/comment/", working.comment, name="inbox_comment"),
+    path("inbox/<uuid:approval_id>/finished/", opening.finished, name="inbox_link_finished"),
+    path("inbox/<uuid:approval_id>/failed/", opening.failed, name="inbox_link_failed"),
+    path("policies/reasons/", reasons.reasons, name="reasons"),
     path("policies/", policy_views.policies, name="policies"),
     path("policies/try/", policy_views.try_out, name="policies_try"),
     path("policies/history/", policy_views.history, name="policies_history"),

@@ -7,8 +7,8 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from approvals import folds
 from approvals.filters import NEAR
+from approvals.folds import LONG_MESSAGE_CHARS
 from approvals.text import Segment, SegmentKind, reveal
 
 register = template.Library()
@@ -35,13 +35,7 @@ def first_line(text: object) -> SafeString:
 @register.filter
 def is_long(text: str) -> bool:
     """Whether a server's message is folded: with it whole, the buttons would be pages away."""
-    return len(text) > folds.LONG_MESSAGE_CHARS
-
-
-@register.filter
-def argument_mark(number: int) -> str:
-    """The mark of a folded argument, by its place in the list (from 1)."""
-    return folds.argument(number)
+    return len(text) > LONG_MESSAGE_CHARS
 
 
 @register.filter

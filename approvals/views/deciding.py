@@ -8,15 +8,16 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
-from approvals import drafts, forms, gate_item, item, outcomes, selectors
+from approvals import deliveries, drafts, forms, gate_item, outcomes, remembered
 from approvals import snooze as snoozing
 from approvals.decide import decide as decide_item
 from approvals.item import Attempt
 from approvals.listing import go_on
-from approvals.models import Approval, Choice, Kind, Shape
+from approvals.models import Approval, Choice, Kind, Shape, Verdict
 from approvals.question import Question
+from approvals.remembered_form import RememberForm
 from approvals.verdict import MAX_REASON_CHARS, decide_gate
-from approvals.views.doors import DETAIL, asked_of, context_of, detail, door, page
+from approvals.views.doors import DETAIL, asked_of, context_of, detail, door, page, story_of
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member, Permission
 from mcpdesk.accounts.guard import MemberRequest, member_required, require
@@ -59,7 +60,24 @@ def _decide_gate(request: MemberRequest, member: Member, approval: Approval) -> 
         return _gate_not_done(request, approval.pk, outcome.sentence, 422 if refused else 409)
     said, tool = outcomes.SAID[outcome.verdict], approval.operation.tool_name
     messages.success(request, f"You {said} “{tool}”. {gate_item.came_to(outcome.came_to)}")
+    if outcome.verdict == Verdict.APPROVE and request.POST.get("remember") == "on":
+        _remember(request, member, approval)
     return go_on(request, member, approval)
+
+
+def _remember(request: MemberRequest, member: Member, approval: Approval) -> None:
+    """Have the approval count for later calls too; what is refused leaves it as it was."""
+    form = RememberForm(request.POST)
+    if not form.is_valid():
+        messages.warning(request, "It is not remembered: choose for which calls, and how long.")
+        return
+    scope = form.scope()
+    try:
+        remembered.remember(approval.pk, member=member, scope=scope, now=timezone.now())
+    except remembered.Refused as refused:
+        messages.warning(request, f"It is not remembered: {refused.sentence}")
+    else:
+        messages.success(request, "It is remembered; see Policies, Remembered.")
 
 
 def _gate_not_done(
@@ -68,9 +86,15 @@ def _gate_not_done(
     """The gate as it is now, with why nothing was decided and with the reason that was typed."""
     member, approval = door(request, approval_id)
     reason = request.POST.get("reason", "")[:MAX_REASON_CHARS]
-    attempt = gate_item.Attempt(sentence, reason, forms.opened(request.POST))
+    attempt = gate_item.Attempt(
+        sentence,
+        reason,
+        forms.opened(request.POST),
+        usual_reason=request.POST.get("usual_reason", ""),
+        remembers=request.POST.get("remember") == "on",
+    )
     shown = gate_item.of(member, approval, timezone.now(), attempt)
-    context = {"item": shown, "events": selectors.timeline(approval)}
+    context = {"item": shown, **story_of(approval)}
     if request.htmx.target == DETAIL:
         return detail(request, context)
     return page(request, context, status=status)
@@ -134,14 +158,27 @@ def _decided(request: MemberRequest, member: Member, outcome: outcomes.Decided) 
     messages.success(request, _done(outcome))
     if approval.shape == Shape.LINK and outcome.choice == Choice.ACCEPT:
         return redirect("inbox_item", approval.pk)
+    beside = _answered_from(request, member)
+    if beside is not None:
+        return redirect("inbox_item", beside)
     return go_on(request, member, approval)
+
+
+def _answered_from(request: MemberRequest, member: Member) -> UUID | None:
+    """The item on whose page this question was answered, beside it; None: on its own page."""
+    try:
+        shown_on = UUID(request.POST.get("from", ""))
+    except ValueError:
+        return None
+    there = access.in_team(member, Approval.objects.filter(pk=shown_on))
+    return shown_on if there.exists() else None
 
 
 def _done(outcome: outcomes.Decided) -> str:
     """What was decided, and what becomes of the answer; nothing is called sent before it is."""
     approval = outcome.approval
     sentence = f"You {outcomes.SAID[outcome.choice]} “{approval.operation.tool_name}”."
-    missing = item.waits_for_others(approval)
+    missing = deliveries.waits_for_others(approval)
     if not missing:
         return f"{sentence} The answer is saved and on its way."
     others = "another question of this round has its answer"

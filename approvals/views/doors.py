@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django_htmx.http import push_url, trigger_client_event
 
-from approvals import gate_item, item, question, selectors
+from approvals import beside, gate_item, item, question, selectors, story
 from approvals.item import Attempt
 from approvals.listing import list_of
 from approvals.models import Approval, Kind, Shape
@@ -18,6 +18,7 @@ from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.guard import MemberRequest
 from mcpdesk.accounts.sessions import TEAM_KEY
+from mcpdesk.notify import selectors as notices_sent
 
 INBOX = "approvals/inbox.html"
 DETAIL = "inbox-detail"
@@ -46,16 +47,35 @@ def asked_of(member: Member, approval: Approval) -> Question:
     return question.read(approval.input_request)
 
 
+def shown_of(
+    member: Member,
+    approval: Approval,
+    attempt: Attempt | None = None,
+    *,
+    live_parts_only: bool = False,
+) -> item.Item | gate_item.GateItem:
+    """The item as this member sees it now, after `attempt` if an answer was just refused."""
+    now = timezone.now()
+    if approval.kind == Kind.GATE:
+        return gate_item.of(member, approval, now, live_parts_only=live_parts_only)
+    return item.of(member, approval, now, attempt, live_parts_only=live_parts_only)
+
+
 def context_of(
     member: Member, approval: Approval, attempt: Attempt | None = None
 ) -> dict[str, Any]:
-    """What the templates of an item show, after `attempt` if something was just refused."""
-    shown: item.Item | gate_item.GateItem
-    if approval.kind == Kind.GATE:
-        shown = gate_item.of(member, approval, timezone.now())
-    else:
-        shown = item.of(member, approval, timezone.now(), attempt)
-    return {"item": shown, "events": selectors.timeline(approval)}
+    """What the templates of an item show."""
+    others = [] if approval.kind == Kind.GATE else beside.of(approval, member, timezone.now())
+    shown = shown_of(member, approval, attempt)
+    return {"item": shown, "beside": others, **story_of(approval)}
+
+
+def story_of(approval: Approval) -> dict[str, Any]:
+    """The timeline, and the messages that were sent about the item."""
+    return {
+        "lines": story.lines(selectors.timeline(approval)),
+        "deliveries": list(notices_sent.of_approval(approval.pk)),
+    }
 
 
 def page(request: MemberRequest, context: dict[str, Any], status: int = 200) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""Check now: the next look as early as the server allows."""
+"""Check now: the next look as early as the server allows, or the call after a pause of ours."""
 
 from datetime import datetime
 from uuid import UUID
@@ -15,12 +15,13 @@ from tasks_monitor.states import TERMINAL, State
 
 @transaction.atomic
 def check_now(operation_id: UUID, *, actor: Actor, now: datetime) -> Operation:
-    """Bring the next check forward, never to sooner than the server asked. Raises Refused."""
+    """Bring the next check forward, never to sooner than the server asked. Raises Refused.
+
+    Without a task it is the next call that comes sooner: one that waits out a pause of the desk's
+    own, between rounds in which the server asks nothing (basic/patterns/mrtr).
+    """
     operation = lock(operation_id)
-    if State(operation.state) in TERMINAL:
-        raise Refused(f"The operation has ended: {operation.get_state_display().lower()}.")
-    if not operation.has_task:
-        raise Refused("There is no task to check.")
+    _check(operation, now)
     earliest = max(now, operation.poll_not_before or now)
     if operation.due_at is None or operation.due_at > earliest:
         operation.due_at = earliest
@@ -28,3 +29,16 @@ def check_now(operation_id: UUID, *, actor: Actor, now: datetime) -> Operation:
     note(operation, "operation.check_requested", now, actor)
     ring_on_commit(operation.pk)
     return operation
+
+
+def _check(operation: Operation, now: datetime) -> None:
+    """Refuse where there is nothing to look at, or where looking sooner is not ours to decide."""
+    state = State(operation.state)
+    if state in TERMINAL:
+        raise Refused(f"The operation has ended: {operation.get_state_display().lower()}.")
+    pauses = state == State.READY and operation.due_at is not None and operation.due_at > now
+    if operation.has_task or pauses:
+        return
+    if state == State.CALLING:
+        raise Refused("The call is on its way: the server answers it by itself.")
+    raise Refused("There is no task to check.")

@@ -91,6 +91,20 @@ def test_without_a_task_there_is_nothing_to_check(scripted: ScriptedDesk) -> Non
         checked(scripted, scripted.start())
 
 
+def test_a_call_that_waits_out_a_pause_of_the_desk_comes_at_once(scripted: ScriptedDesk) -> None:
+    operation = followed(scripted, state=State.READY, task_id=None)
+
+    assert checked(scripted, operation).due_at == scripted.clock.now
+    assert scripted.events(operation) == ["operation.check_requested"]
+
+
+def test_a_call_that_is_on_its_way_is_left_alone(scripted: ScriptedDesk) -> None:
+    operation = followed(scripted, state=State.CALLING, task_id=None, due_at=None)
+
+    with pytest.raises(Refused, match="on its way"):
+        checked(scripted, operation)
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_check_and_the_end_at_once_leave_nothing_due(scripted: ScriptedDesk) -> None:
     scripted.peer.will(peer.GET, peer.completed())

@@ -1,0 +1,61 @@
+"""The last call of the same tool that people approved, to compare a new one with."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+
+from approvals.differences import Differences, differences
+from approvals.models import Approval, Kind, Verdict
+from mcpdesk.accounts import access
+from mcpdesk.accounts.access import Member
+from tasks_monitor.models import Operation
+from tasks_monitor.states import State
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """An earlier call, and what this one does otherwise.
+
+    `approved` False: no call of this tool was ever approved; this one completed.
+    """
+
+    operation: Operation
+    approved: bool
+    differences: Differences
+
+
+def compare(approval: Approval, member: Member) -> Earlier | None:
+    """The last approved call of the tool, else the last completed one, compared with this call.
+
+    None where there is none, where its arguments are gone, or where the member may not read them:
+    an older one that they may read would be taken for the last.
+    """
+    this = approval.operation
+    found = _approved(this).first()
+    last = found or _completed(this).first()
+    arguments = _arguments(last)
+    if last is None or arguments is None or not access.may_see_payload(member, last):
+        return None
+    return Earlier(last, found is not None, differences(arguments, this.payload.arguments))
+
+
+def _earlier(this: Operation) -> QuerySet[Operation]:
+    """Other calls of the same tool, not later than this one, the newest first."""
+    same = Operation.objects.filter(server=this.server_id, tool_name=this.tool_name)
+    older = same.filter(created_at__lte=this.created_at).exclude(pk=this.pk)
+    return older.select_related("payload").order_by("-created_at", "-pk")
+
+
+def _approved(this: Operation) -> QuerySet[Operation]:
+    approved = {"approvals__kind": Kind.GATE, "approvals__decision": Verdict.APPROVE}
+    return _earlier(this).filter(**approved)
+
+
+def _completed(this: Operation) -> QuerySet[Operation]:
+    return _earlier(this).filter(state=State.COMPLETED, is_error=False)
+
+
+def _arguments(operation: Operation | None) -> Any:
+    payload = getattr(operation, "payload", None)
+    return payload.arguments if payload else None

@@ -1,0 +1,68 @@
+"""Why somebody can or cannot act on an item; each reason has a banner of its own."""
+
+from datetime import datetime
+from enum import StrEnum, auto
+
+from approvals import claim, standstill
+from approvals.models import Approval, ApprovalState, Draft
+from approvals.votes import Progress
+from mcpdesk.accounts import access
+from mcpdesk.accounts.access import Member
+
+
+class Standing(StrEnum):
+    """How one person stands to one item now."""
+
+    YOUR_TURN = auto()
+    PUT_ASIDE = auto()
+    YOU_AGREED = auto()  # and more people are needed
+    CLAIMED = auto()  # by somebody else, for a while
+    YOU_STARTED = auto()
+    ROLE_TOO_SMALL = auto()
+    NOT_PUT_TO_YOU = auto()
+    OVERDUE = auto()
+    YOU_DECIDED = auto()
+    DECIDED = auto()
+    WITHDRAWN = auto()
+    SUPERSEDED = auto()
+    EXPIRED = auto()
+    CLOSED = auto()
+
+    @property
+    def can_act(self) -> bool:
+        return self in (Standing.YOUR_TURN, Standing.PUT_ASIDE, Standing.YOU_AGREED)
+
+
+def of(
+    member: Member, approval: Approval, progress: Progress, draft: Draft | None, now: datetime
+) -> Standing:
+    """How this member stands to the item at `now` (UTC)."""
+    if approval.state == ApprovalState.DECIDED:
+        mine = approval.decided_by_id == member.user_id
+        return Standing.YOU_DECIDED if mine else Standing.DECIDED
+    if not approval.is_open:
+        return Standing(approval.state)
+    return _barred(member, approval, now) or _open_to(member, approval, progress, draft, now)
+
+
+def _barred(member: Member, approval: Approval, now: datetime) -> Standing | None:
+    """What keeps this member from deciding an open item at all."""
+    if approval.four_eyes and approval.operation.started_by_id == member.user_id:
+        return Standing.YOU_STARTED
+    if not access.was_put_to(member, approval):
+        return Standing.NOT_PUT_TO_YOU
+    if not access.may_decide(member, approval):
+        return Standing.ROLE_TOO_SMALL
+    deadline = standstill.deadline_of(approval, now)
+    return Standing.OVERDUE if deadline is not None and deadline <= now else None
+
+
+def _open_to(
+    member: Member, approval: Approval, progress: Progress, draft: Draft | None, now: datetime
+) -> Standing:
+    if claim.why_not(approval, member.user_id, now):
+        return Standing.CLAIMED
+    if any(vote.user_id == member.user_id for vote in progress.votes):
+        return Standing.YOU_AGREED
+    aside = draft is not None and draft.snoozed_until is not None and draft.snoozed_until > now
+    return Standing.PUT_ASIDE if aside else Standing.YOUR_TURN
