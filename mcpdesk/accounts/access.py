@@ -256,11 +256,14 @@ def headcount(approval: DecidedLike) -> int:
     return _deciders_in_own_right(approval).count()
 
 
+def deciding_members(team_id: int) -> QuerySet[Membership]:
+    """Active members whose role decides what is put to them."""
+    return Membership.objects.filter(team_id=team_id, user__is_active=True, role__in=DECIDING_ROLES)
+
+
 def _allowed(approval: DecidedLike) -> QuerySet[Membership]:
-    """Active members whose role decides, without whoever started it where four eyes are asked."""
-    found = Membership.objects.filter(
-        team_id=approval.team_id, user__is_active=True, role__in=DECIDING_ROLES
-    )
+    """Who may decide at all: without whoever started it where four eyes are asked."""
+    found = deciding_members(approval.team_id)
     starter = approval.operation.started_by_id
     return found.exclude(user_id=starter) if approval.four_eyes and starter else found
 

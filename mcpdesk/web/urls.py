@@ -3,7 +3,7 @@
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from mcpdesk.web.views import health, shell, start, team
+from mcpdesk.web.views import away, health, shell, start, team
 
 urlpatterns = [
     path("", RedirectView.as_view(url="/inbox/"), name="home"),
@@ -19,5 +19,9 @@ urlpatterns = [
     path("team/<int:pk>/password/", team.password, name="team_password"),
     path("team/<int:pk>/reactivate/", team.reactivate, name="team_reactivate"),
     path("team/<int:pk>/deactivate/", team.deactivate, name="team_deactivate"),
+    path("away/", away.away, name="away"),
+    path("away/add/", away.add, name="away_add"),
+    path("away/<int:pk>/", away.change, name="away_change"),
+    path("away/<int:pk>/end/", away.end, name="away_end"),
     path("", include("mcpdesk.accounts.urls")),
 ]

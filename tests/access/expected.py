@@ -62,6 +62,14 @@ SENT_BY_ALL = may(*EVERYBODY, answer=302)
 ADMINS = may(ADMIN)
 DONE_BY_ADMINS = may(ADMIN, answer=302)
 DONE_BY_OPERATORS = may(*OPERATORS, answer=302)
+DONE_BY_DECIDERS = may(APPROVER, OPERATOR, ADMIN, answer=302)
+#: A colleague is away, and another one stands in.
+AWAY = {
+    "person": "{person}",
+    "stand_in": "{stand_in}",
+    "first": "2099-01-01",
+    "last": "2099-01-02",
+}
 
 ROWS: dict[str, Row | Open] = {
     # --- the shell
@@ -82,6 +90,11 @@ ROWS: dict[str, Row | Open] = {
     "team/<int:pk>/password/": Row(post=ADMINS, at=("/team/{member}/password/",)),
     "team/<int:pk>/reactivate/": Row(post=DONE_BY_ADMINS, at=("/team/{member}/reactivate/",)),
     "team/<int:pk>/deactivate/": Row(post=DONE_BY_ADMINS, at=("/team/{member}/deactivate/",)),
+    # --- who is away
+    "away/": Row(get=EVERYBODYS),
+    "away/add/": Row(post=DONE_BY_DECIDERS, form=AWAY, foreign=422),
+    "away/<int:pk>/": Row(get=may(ADMIN), post=DONE_BY_ADMINS, at=("/away/{absence}/",), form=AWAY),
+    "away/<int:pk>/end/": Row(post=DONE_BY_ADMINS, at=("/away/{absence}/end/",)),
     # --- operations
     "operations/": Row(get=EVERYBODYS, at=("/operations/?tab=all",), parts=("operations",)),
     "operations/new/": Row(

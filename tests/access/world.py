@@ -46,6 +46,7 @@ from tests.access.actors import (
 )
 from tests.access.planted import Garden
 from tests.factories import (
+    AbsenceFactory,
     ApprovalFactory,
     AttemptFactory,
     DeliveryFactory,
@@ -130,6 +131,7 @@ def furnish(household: Household) -> None:
     household.people["colleague"] = colleague.user
     household.ids |= {"team": household.team.pk, "member": colleague.pk}
     household.ids["person"] = colleague.user_id
+    _away(household)
     server = _server(household)
     _rules(household)
     _asked(household, server)
@@ -140,6 +142,21 @@ def furnish(household: Household) -> None:
     _gate(household, server)
     _lists(household)
     _notices(household)
+
+
+def _away(household: Household) -> None:
+    """The colleague will be away, and another one stands in."""
+    colleague = household.people["colleague"]
+    stand_in = MembershipFactory(team=household.team, role=Role.APPROVER).user
+    begins = timezone.now() + timedelta(days=3)
+    absence = AbsenceFactory(
+        team=household.team,
+        user=colleague,
+        stand_in=stand_in,
+        starts_at=begins,
+        ends_at=begins + timedelta(days=3),
+    )
+    household.ids |= {"absence": absence.pk, "stand_in": stand_in.pk}
 
 
 def _notices(household: Household) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from datetime import timedelta
 
 from django.utils import timezone
 from playwright.sync_api import Page, expect
@@ -15,6 +16,7 @@ from mcpdesk.notify.models import ChannelKind
 from tasks_monitor.models import Hold, Operation
 from tasks_monitor.states import State
 from tests.browser.people import Crew, Person, open_items, path, until
+from tests.factories import AbsenceFactory
 
 #: Routes that answer GET with something other than a page of their own.
 NO_PAGES = {
@@ -59,6 +61,7 @@ def shots(team: Crew, server: int, empty: Crew) -> list[Shot]:
         *_hold_pages(empty),
         *_policy_pages(team),
         *_channel_pages(team),
+        *_away_pages(team),
         *_account_pages(team),
     ]
 
@@ -187,6 +190,22 @@ def _channel_pages(team: Crew) -> list[Shot]:
         Shot("channel", "channel", team.admin, f"/team/channels/{channel}/"),
         Shot("channel-delete", "channel_delete", team.admin, f"/team/channels/{channel}/delete/"),
         Shot("my-notifications", "my_notifications", team.approver, "/profile/notifications/"),
+    ]
+
+
+def _away_pages(team: Crew) -> list[Shot]:
+    now = timezone.now()
+    absence = AbsenceFactory(
+        team=team.team,
+        user=team.approver.user,
+        stand_in=team.operator.user,
+        starts_at=now,
+        ends_at=now + timedelta(days=9),
+    )
+    return [
+        Shot("away", "away", team.admin, "/away/"),
+        Shot("away-own", "away", team.approver, "/away/"),
+        Shot("away-change", "away_change", team.approver, f"/away/{absence.pk}/"),
     ]
 
 

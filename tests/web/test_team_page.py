@@ -222,6 +222,7 @@ def test_the_page_costs_the_same_for_a_team_of_any_size(
     client: Client, admin: Membership, django_assert_num_queries: Any
 ) -> None:
     MembershipFactory.create_batch(20, team=admin.team)
-    # session, user, memberships, whom they stand in for, the page, the inbox's count, heartbeats
-    with django_assert_num_queries(7):
+    # session, user, memberships, whom they stand in for, the page, the inbox's count,
+    # heartbeats, holds
+    with django_assert_num_queries(8):
         client.get("/team/")
