@@ -40,7 +40,7 @@ def opened(approval: Approval, now: datetime) -> None:
 
 
 def reminded(approval: Approval, now: datetime) -> None:
-    """Half or nine tenths of its time are over, and it is still open."""
+    """Half or nine tenths of its time are over: whoever has not said a word yet is told."""
     notice = _notice(
         approval,
         Topic.REMINDER,
@@ -49,7 +49,8 @@ def reminded(approval: Approval, now: datetime) -> None:
         "This still waits for a decision, and part of its time is over.",
         step=str(approval.reminders),
     )
-    _tell(approval, notice, _deciders(approval), now)
+    voters = set(approval.votes.filter(version=approval.version).values_list("user_id", flat=True))
+    _tell(approval, notice, _deciders(approval) - voters, now)
 
 
 def escalated(approval: Approval, now: datetime) -> None:
@@ -111,7 +112,7 @@ def nobody_left(approval: Approval, now: datetime) -> None:
     alerts.raise_alert(
         approval.team_id,
         _nobody(approval),
-        "An item waits that nobody may decide (any more). Give somebody the role, or cancel it.",
+        "An item waits that too few people may decide. Give somebody the role, or cancel it.",
         now,
         path=_path(approval),
     )
