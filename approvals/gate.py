@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from django.db import transaction
 
-from approvals import notices, policies, policy, remembered
+from approvals import alertness, notices, policies, policy, remembered
 from approvals.models import Approval, Audience, Kind, Remembered, Shape
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Permission
@@ -232,6 +232,7 @@ def _open(operation: Operation, found: policy.Gate, now: datetime) -> Approval:
         audience=approval.get_audience_display(),
     )
     notices.opened(approval, now)
+    alertness.check(approval, now)
     return approval
 
 

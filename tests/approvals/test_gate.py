@@ -233,3 +233,9 @@ def test_the_item_keeps_the_steps_and_whether_it_may_be_remembered(operator: Mem
     PolicyRule.objects.all().delete()
     ask = snapshot_of(approval).ask
     assert (ask.remember, [step.after_s for step in ask.escalation]) == (True, [3600])
+
+
+def test_a_gate_that_nobody_could_decide_is_told_as_soon_as_it_is_made(operator: Member) -> None:
+    approval = a_gate(operator, {"audience": "admins"})
+    assert approval.nobody_since == NOW
+    assert Event.objects.get(kind="approval.nobody_left").approval_id == approval.pk
