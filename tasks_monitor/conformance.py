@@ -7,7 +7,7 @@ the protocol says and follows tasks. Nothing is stored: there is no database her
 import asyncio
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,9 +34,12 @@ class CallReport:
     succeeded: bool
 
 
-async def run(url: str, calls: list[dict[str, Any]] | None = None) -> list[CallReport]:
+async def run(
+    url: str, calls: list[dict[str, Any]] | None = None
+) -> AsyncGenerator[CallReport, None]:
     """Speaks to the server at `url`; `calls` name tools and arguments, else every tool is called.
 
+    Yields how each call ended as soon as it has: a tool that never ends holds back no other line.
     Raises RuntimeError where not even the tools can be listed.
     """
     transport = Transport()
@@ -47,15 +50,27 @@ async def run(url: str, calls: list[dict[str, Any]] | None = None) -> list[CallR
         if not isinstance(listed, ToolList):
             raise RuntimeError(f"The tools cannot be listed: {_in_words(listed)}")
         planned = _planned(listed, calls)
-        return [await _call(session, tool, arguments) for tool, arguments in planned]
+        for tool, arguments in planned:
+            yield await _call(session, tool, arguments)
     finally:
         await transport.aclose()
 
 
-def main(url: str) -> list[CallReport]:
-    """`run`, with what the suite passes in its environment variable as the calls to make."""
+def main(url: str, report: Callable[[CallReport], None]) -> bool:
+    """`run`, with what the suite passes in its environment variable as the calls to make.
+
+    `report` is given each call as it ends; whether all of them came to a result.
+    """
     context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
-    return asyncio.run(run(url, context.get("toolCalls")))
+
+    async def all_of_them() -> bool:
+        succeeded = True
+        async for ended in run(url, context.get("toolCalls")):
+            report(ended)
+            succeeded = succeeded and ended.succeeded
+        return succeeded
+
+    return asyncio.run(all_of_them())
 
 
 def _planned(

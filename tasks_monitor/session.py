@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 from mcpdesk.http.client import FailureKind
 from mcpdesk.mcp import requests
 from mcpdesk.mcp.headers import HeaderPlan
-from mcpdesk.mcp.limits import MAX_TOOL_PAGES, MAX_TOOLS
+from mcpdesk.mcp.limits import MAX_TOOL_LIST_CHARS, MAX_TOOL_PAGES, MAX_TOOLS
 from mcpdesk.mcp.outcomes import (
     HEADER_MISMATCH,
     AckOutcome,
@@ -241,12 +241,17 @@ class Session:
 
 
 def _why_stop(pages: list[ToolsPage], cursor_came_before: bool) -> str | None:
-    if pages[-1].next_cursor is not None and cursor_came_before:
-        return "The server gave the same cursor twice; the list ends there."
-    if pages[-1].next_cursor is not None and len(pages) >= MAX_TOOL_PAGES:
-        return f"The server's list has more than {MAX_TOOL_PAGES} pages; the rest was not read."
     if sum(len(page.tools) + len(page.rejected) for page in pages) > MAX_TOOLS:
         return f"The server has more than {MAX_TOOLS} tools; the rest was not read."
+    if pages[-1].next_cursor is None:
+        return None
+    if cursor_came_before:
+        return "The server gave the same cursor twice; the list ends there."
+    if len(pages) >= MAX_TOOL_PAGES:
+        return f"The server's list has more than {MAX_TOOL_PAGES} pages; the rest was not read."
+    if sum(page.chars for page in pages) > MAX_TOOL_LIST_CHARS:
+        most = f"{MAX_TOOL_LIST_CHARS // 1024**2} MiB"
+        return f"The server's list is bigger than {most}; the rest was not read."
     return None
 
 

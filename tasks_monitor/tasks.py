@@ -3,13 +3,13 @@
 from typing import Any
 
 from celery import shared_task
-from celery.signals import worker_ready, worker_shutting_down
+from celery.signals import worker_ready, worker_shutdown, worker_shutting_down
 from django.utils import timezone
 
 from tasks_monitor import watchdog
 from tasks_monitor.engine.drain import drain, stopping
 from tasks_monitor.engine.heartbeat import beat
-from tasks_monitor.engine.network import network
+from tasks_monitor.engine.network import close_network, network
 
 
 @worker_ready.connect
@@ -22,6 +22,12 @@ def watch_the_clock(**_: Any) -> None:
 def stop_claiming(**_: Any) -> None:
     """A warm shutdown: what is in flight is still applied, nothing new is begun."""
     stopping.set()
+
+
+@worker_shutdown.connect
+def hang_up(**_: Any) -> None:
+    """The last thing a worker does: its connections to servers are closed, not dropped."""
+    close_network()
 
 
 @shared_task(name="tasks_monitor.tasks.look", ignore_result=True)

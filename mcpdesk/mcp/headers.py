@@ -7,6 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mcpdesk.mcp.jsontext import canonical
+from mcpdesk.mcp.limits import MAX_SCHEMA_PARTS
+
 _PREFIX, _SUFFIX = "=?base64?", "?="
 _SAFE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?|")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -71,10 +74,15 @@ def header_plan(input_schema: Mapping[str, Any]) -> HeaderPlan:
     """Which arguments this schema wants as `Mcp-Param-*` headers.
 
     Raises InvalidToolHeader where an annotation is in a wrong place, on a wrong type, no token,
-    or there twice (section Schema Extension).
+    or there twice (section Schema Extension), or where it could stand in so many places that
+    nobody looks through them all. A schema that names it nowhere costs next to nothing.
     """
     plan: dict[str, HeaderParam] = {}
-    for path, schema in _schemas(input_schema):
+    if _ANNOTATION not in canonical(input_schema):
+        return ()
+    for number, (path, schema) in enumerate(_schemas(input_schema)):
+        if number == MAX_SCHEMA_PARTS:
+            raise InvalidToolHeader("The input schema is too big to be searched for x-mcp-header.")
         if _ANNOTATION not in schema:
             continue
         name = _checked_name(path, schema)

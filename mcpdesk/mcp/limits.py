@@ -30,6 +30,12 @@ MAX_TOOL_PAGES = 100
 MAX_TOOLS = 5000
 """Tools read from one `tools/list`, over all its pages; bad ones count."""
 
+MAX_TOOL_LIST_CHARS = 32 * 1024 * 1024
+"""All pages of one `tools/list`, as compact ASCII JSON, with whatever else stands in them."""
+
+MAX_SCHEMA_PARTS = 20_000
+"""Schemas within one input schema that are looked through for `x-mcp-header`."""
+
 MAX_EXACT = 2**53
 """Whole numbers below this are exact in every reader of JSON; an error code is one of them."""
 

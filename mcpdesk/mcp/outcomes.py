@@ -147,12 +147,16 @@ class UnsupportedVersion:
 
 @dataclass(frozen=True, slots=True)
 class ToolsPage:
-    """One page of `tools/list`. `next_cursor` may be an empty string; None ends the list."""
+    """One page of `tools/list`. `next_cursor` may be an empty string; None ends the list.
+
+    `chars`: how much the server sent, as compact ASCII JSON.
+    """
 
     tools: tuple[Tool, ...]
     rejected: tuple[RejectedTool, ...]
     next_cursor: str | None
     ttl_ms: int
+    chars: int
     notes: tuple[Note, ...] = ()
 
 
@@ -243,7 +247,7 @@ def read_tools_page(reply: Reply) -> ToolsOutcome:
     cursor = result.get("nextCursor")
     if cursor is not None and not isinstance(cursor, str):
         cursor, notes = None, (*notes, Note.CURSOR_UNREADABLE)
-    return ToolsPage(tools, rejected, cursor, _freshness(result), notes)
+    return ToolsPage(tools, rejected, cursor, _freshness(result), len(canonical(result)), notes)
 
 
 def offered_versions(reply: Reply) -> tuple[str, ...]:

@@ -78,6 +78,8 @@ class Network:
         asyncio.run_coroutine_threadsafe(self._transport.aclose(), self._loop).result(10)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)
+        if not self._thread.is_alive():
+            self._loop.close()
 
     def _start(self, lanes: Iterable[Lane]) -> None:
         for lane in lanes:
@@ -131,3 +133,10 @@ def _goes_well(step: Step[object]) -> bool:
 def network() -> Network:
     """This process's network thread, started when first needed."""
     return Network()
+
+
+def close_network() -> None:
+    """Close this process's network, if it was started; a later network() starts another."""
+    if network.cache_info().currsize:
+        network().close()
+        network.cache_clear()

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpdesk.mcp.headers import InvalidToolHeader, decode, encode, header_plan, param_headers
+from mcpdesk.mcp.limits import MAX_SCHEMA_PARTS
 
 
 @pytest.mark.parametrize(
@@ -108,6 +109,17 @@ def test_an_annotation_that_properties_alone_do_not_reach_is_refused(schema: Any
 )
 def test_data_that_looks_like_an_annotation_is_none(schema: dict[str, Any]) -> None:
     assert header_plan(schema) == ()
+
+
+def test_a_huge_schema_costs_nothing_unless_it_asks_for_a_header() -> None:
+    """Where nothing is asked for, nothing is searched; where something is, not without end."""
+    huge = {f"p{number}": {"type": "string"} for number in range(MAX_SCHEMA_PARTS)}
+    assert header_plan(_schema(**huge)) == ()
+    asking = {"region": {"type": "string", "x-mcp-header": "Region"}}
+    with pytest.raises(InvalidToolHeader, match="too big to be searched"):
+        header_plan(_schema(**huge, **asking))
+    fewer = dict(list(huge.items())[:1000])
+    assert [param.path for param in header_plan(_schema(**fewer, **asking))] == [("region",)]
 
 
 @given(

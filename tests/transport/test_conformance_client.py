@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import aclosing
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpdesk.mcp.inputs import read_input_requests
-from tasks_monitor.conformance import answer, run
+from tasks_monitor.conformance import CallReport, answer, main, run
 from tasks_monitor.samples import sample
 from tests.mcp.wire import form
 from tests.simulator.process import SimulatorProcess
@@ -82,10 +83,34 @@ def test_calls_rounds_and_tasks_are_followed_to_their_result(
     arguments = {"text": "x"} if name == "echo" else {"duration_ms": 1, "poll_ms": 1}
     if name in ("ask_rounds", "state_only"):
         arguments = {}
-    (report,) = asyncio.run(run(simulator.url, [{"name": name, "arguments": arguments}]))
-    assert report.succeeded, report.sentence
+    reports: list[CallReport] = []
+    calls = [{"name": name, "arguments": arguments}]
+    assert asyncio.run(_report(simulator.url, calls, reports))
+    assert [report.tool for report in reports] == [name]
+
+
+def test_each_call_is_told_as_it_ends_however_long_the_next_one_takes(
+    simulator: SimulatorProcess,
+) -> None:
+    endless = {"duration_ms": 3_600_000, "poll_ms": 10}
+    calls = [
+        {"name": "echo", "arguments": {"text": "x"}},
+        {"name": "bench", "arguments": endless},
+    ]
+
+    async def first() -> CallReport:
+        async with aclosing(run(simulator.url, calls)) as reports:
+            return await anext(reports)
+
+    assert asyncio.run(first()) == CallReport("echo", "Finished.", succeeded=True)
 
 
 def test_a_server_without_a_list_is_told() -> None:
     with pytest.raises(RuntimeError, match="cannot be listed"):
-        asyncio.run(run("http://127.0.0.1:9/mcp"))
+        main("http://127.0.0.1:9/mcp", lambda report: None)
+
+
+async def _report(url: str, calls: list[dict[str, Any]], reports: list[CallReport]) -> bool:
+    async for report in run(url, calls):
+        reports.append(report)
+    return all(report.succeeded for report in reports)

@@ -153,6 +153,29 @@ async def test_bad_tools_count_towards_the_limit() -> None:
     assert len(found.rejected) <= 2 * MAX_TOOLS
 
 
+async def test_pages_that_grow_too_big_together_end_the_list(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is big need not be a tool: all that a page holds counts."""
+    monkeypatch.setattr("tasks_monitor.session.MAX_TOOL_LIST_CHARS", 3 * 1024**2)
+    pages = 0
+
+    def answer(received: Received) -> bytes:
+        nonlocal pages
+        pages += 1
+        return _page(received, f"t{pages}", nextCursor=str(pages), _meta={"x": "x" * 1024**2})
+
+    found = await _list(answer)
+    assert found.problem == "The server's list is bigger than 3 MiB; the rest was not read."
+    assert [tool.name for tool in found.tools] == ["t1", "t2", "t3"]
+
+
+async def test_a_big_last_page_is_read_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tasks_monitor.session.MAX_TOOL_LIST_CHARS", 100)
+    found = await _list(lambda received: _page(received, "a", _meta={"x": "x" * 1000}))
+    assert (found.problem, len(found.tools)) == (None, 1)
+
+
 async def test_a_page_that_fails_keeps_the_pages_before() -> None:
     def answer(received: Received) -> bytes:
         if "cursor" in received.message["params"]:

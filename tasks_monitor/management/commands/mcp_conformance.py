@@ -18,10 +18,12 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            reports = conformance.main(options["url"])
+            succeeded = conformance.main(options["url"], self._print)
         except RuntimeError as error:
             raise CommandError(str(error)) from error
-        for report in reports:
-            self.stdout.write(f"{report.tool}: {report.sentence}")
-        if not all(report.succeeded for report in reports):
+        if not succeeded:
             self.stdout.write(self.style.WARNING("Not every call came to a result."))
+
+    def _print(self, report: conformance.CallReport) -> None:
+        self.stdout.write(f"{report.tool}: {report.sentence}")
+        self.stdout.flush()
