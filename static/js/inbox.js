@@ -65,11 +65,22 @@
   function followLive() {
     const form = byId("item-form");
     const live = byId("item-live");
-    if (!form || !live || form.classList.contains("htmx-request")) return;
-    const current = live.dataset.canAct === "yes" && live.dataset.version === form.dataset.version;
+    if (!live || (form && form.classList.contains("htmx-request"))) return;
+    const canAct = live.dataset.canAct === "yes";
+    if (!form) {
+      if (canAct && !wrote()) reload(); // somebody's claim ended
+      return;
+    }
+    const current = canAct && live.dataset.version === form.dataset.version;
     if (current || form.dataset.stopped) return;
-    if (touched(form)) stop(form, live);
+    if (touched(form) || wrote()) stop(form, live);
     else reload();
+  }
+
+  // a comment or a note that is not sent yet
+  function wrote() {
+    const typed = (area) => area.value !== area.defaultValue || area === document.activeElement;
+    return [...document.querySelectorAll("#item textarea")].some(typed);
   }
 
   function reload() {
