@@ -157,7 +157,7 @@ KINDS: dict[str, Kind] = {
     "hold.ended": _kind("{actor} let it go on to {scope}, after {seconds} s", "scope", "seconds"),
     # what people are told
     "alert.raised": _kind("The admins were alerted ({about})", "about"),
-    "alert.closed": _kind("What the admins were alerted of is over ({about})", "about"),
+    "alert.closed": _kind("{actor} closed an alert ({about})", "about"),
     "notice.sent": _kind("{to} was told by {medium} ({topic})", "to", "medium", "topic"),
     "notice.given_up": _kind(
         "{to} could not be told by {medium} ({topic})", "to", "medium", "topic"

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from mcpdesk.accounts.access import MATRIX, Permission
 from mcpdesk.accounts.models import Membership
-from mcpdesk.audit.log import DESK, record
+from mcpdesk.audit.log import DESK, Actor, record
 from mcpdesk.notify import outbox
 from mcpdesk.notify.models import Alert, Topic
 from mcpdesk.notify.outbox import About, Notice
@@ -35,18 +35,18 @@ def raise_alert(team_id: int, matter: str, sentence: str, now: datetime, *, path
     outbox.tell(_about(alert), notice, to=admins(team_id), now=now)
 
 
-def close_alert(team_id: int, matter: str, now: datetime) -> None:
-    """The matter is over; does nothing where no alert of it is open."""
+def close_alert(team_id: int, matter: str, now: datetime, *, actor: Actor = DESK) -> Alert | None:
+    """The matter is over, or an admin has seen to it; None where no alert of it is open."""
     alert = (
-        Alert.objects.select_for_update()
+        Alert.objects.select_for_update(of=("self",))
         .filter(team_id=team_id, matter=matter, closed_at__isnull=True)
         .first()
     )
     if alert is None:
-        return
+        return None
     alert.closed_at = now
     alert.save(update_fields=["closed_at"])
-    record("alert.closed", team_id=team_id, actor=DESK, now=now, about=_kind(matter))
+    record("alert.closed", team_id=team_id, actor=actor, now=now, about=_kind(matter))
     over = Notice(
         topic=Topic.ALERT,
         event="alert.closed",
@@ -56,6 +56,7 @@ def close_alert(team_id: int, matter: str, now: datetime) -> None:
     )
     outbox.drop(_about(alert))
     outbox.follow_up(_about(alert), over, now=now)
+    return alert
 
 
 def admins(team_id: int) -> list[int]:

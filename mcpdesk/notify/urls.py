@@ -12,6 +12,7 @@ urlpatterns = [
     path("team/channels/<int:pk>/test/", channels.test, name="channel_test"),
     path("team/channels/<int:pk>/delete/", channels.delete, name="channel_delete"),
     path("team/messages/<uuid:message_id>/again/", channels.again, name="message_again"),
+    path("team/alerts/<int:pk>/close/", channels.alert_close, name="alert_close"),
     path("profile/notifications/", mine.mine, name="my_notifications"),
     path("profile/notifications/browsers/", mine.subscribe, name="browser_subscribe"),
     path(

@@ -11,6 +11,8 @@ from approvals.selectors import badge_count
 from mcpdesk.accounts.access import Member, Permission
 from mcpdesk.accounts.adapter import sends_mail
 from mcpdesk.accounts.guard import MemberRequest
+from mcpdesk.notify.models import Alert
+from mcpdesk.notify.selectors import open_alerts
 from tasks_monitor.engine.heartbeat import silences
 from tasks_monitor.holds import in_force
 
@@ -46,5 +48,11 @@ def shell(request: HttpRequest) -> dict[str, object]:
         "inbox_count": SimpleLazyObject(lambda: badge_count(member)),
         "holds": SimpleLazyObject(lambda: in_force(member.team_id)),
         "may_end_holds": member.may(Permission.ADMINISTER),
+        "team_alerts": SimpleLazyObject(lambda: _alerts(member)),
         "silences": SimpleLazyObject(lambda: silences(timezone.now())),
     }
+
+
+def _alerts(member: Member) -> list[Alert]:
+    """What the team's admins have to look at; nothing for others."""
+    return list(open_alerts(member.team_id)) if member.may(Permission.ADMINISTER) else []

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
@@ -12,8 +12,9 @@ from mcpdesk.accounts.access import member_in
 from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import Membership, Role, Team
 from mcpdesk.audit.models import Event
-from mcpdesk.notify import channels
+from mcpdesk.notify import alerts, channels
 from mcpdesk.notify.models import (
+    Alert,
     Channel,
     ChannelKind,
     Message,
@@ -178,6 +179,39 @@ def test_what_was_given_up_can_be_sent_again(client: Client, team: Team) -> None
     assert len(events("notice.sent_again")) == 1
 
 
+def alert(team: Team, matter: str = "rule_failed:x") -> Alert:
+    with transaction.atomic():
+        alerts.raise_alert(team.pk, matter, "Rule x could not be applied.", NOW, path="/policies/")
+    return Alert.objects.get(team=team, closed_at__isnull=True)
+
+
+def test_an_alert_stands_on_every_page_of_an_admin_until_it_was_seen_to(
+    client: Client, team: Team
+) -> None:
+    found = alert(team)
+    for path in ("/inbox/", "/team/channels/"):
+        assert "Rule x could not be applied." in text(client.get(path))
+    assert "Rule x" not in text(browser(Role.APPROVER, team).get("/inbox/"))
+    for _ in range(2):
+        client.post(f"/team/alerts/{found.pk}/close/")
+    assert "Rule x" not in text(client.get("/inbox/"))
+    assert events("alert.raised") == events("alert.closed") == [{"about": "rule_failed"}]
+
+
+def test_an_alert_is_raised_once_while_it_is_open_and_again_after_that(
+    admin: Membership, team: Team
+) -> None:
+    alert(team)
+    alert(team)
+    assert Message.objects.filter(event="alert.opened").count() == 1
+    with transaction.atomic():
+        alerts.close_alert(team.pk, "rule_failed:x", NOW)
+        alerts.close_alert(team.pk, "rule_failed:x", NOW)
+    alert(team)
+    assert Message.objects.filter(event="alert.opened").count() == 2
+    assert len(events("alert.raised")) == 2
+
+
 def test_arguments_in_messages_are_off_and_switching_them_is_an_event(
     client: Client, team: Team
 ) -> None:
@@ -196,7 +230,8 @@ def test_a_channel_of_another_team_does_not_exist(client: Client, verb: str) -> 
     foreign = webhook(MembershipFactory().team)
     assert client.post(f"/team/channels/{foreign.pk}/{verb}", NEW).status_code == 404
     assert client.post(f"/team/messages/{dead(foreign.team).pk}/again/").status_code == 404
-    assert not Event.objects.exists()
+    assert client.post(f"/team/alerts/{alert(foreign.team).pk}/close/").status_code == 404
+    assert set(Event.objects.values_list("kind", flat=True)) == {"alert.raised"}
 
 
 @pytest.mark.parametrize("role", [role for role in Role if role is not Role.ADMIN])
@@ -204,10 +239,10 @@ def test_only_admins_see_and_change_channels(team: Team, role: Role) -> None:
     hook, message, other = webhook(team), dead(team), browser(role, team)
     paths = ["/team/channels/", "/team/channels/new/slack/", "/team/channels/arguments/"]
     paths += [f"/team/channels/{hook.pk}/{verb}" for verb in VERBS]
-    paths.append(f"/team/messages/{message.pk}/again/")
+    paths += [f"/team/messages/{message.pk}/again/", f"/team/alerts/{alert(team).pk}/close/"]
     assert {other.post(path, NEW).status_code for path in paths[1:]} == {403}
     assert other.get(paths[0]).status_code == 403
-    assert not Event.objects.exists()
+    assert set(Event.objects.values_list("kind", flat=True)) == {"alert.raised"}
 
 
 def test_an_admin_who_is_none_any_more_changes_nothing(team: Team, admin: Membership) -> None:
@@ -325,8 +360,5 @@ def test_the_link_of_a_message_shows_and_decides_nothing(
         assert signed_in(admin).get(path).status_code == 200
         assert Client().post(f"{path}decide/", {"choice": "accept"}).status_code in (302, 403)
     assert Approval.objects.filter(pk=approval.pk).values().get() == before
-    assert (
-        not Event.objects.filter(kind__startswith="approval.")
-        .exclude(kind="approval.opened")
-        .exists()
-    )
+    decided = ("approval.voted", "approval.decided", "approval.closed")
+    assert not Event.objects.filter(kind__in=decided).exists()
