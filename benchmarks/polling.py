@@ -2,8 +2,9 @@
 
 N tasks that stay working live on the simulator, in a process of its own. The engine polls them for
 a while (claim, exchange, apply), then the bare loop asks the same server for the same tasks with
-the same client, keeps nothing, and reads only the JSON. Both figures are polls per CPU second of
-this process; PostgreSQL and the simulator have CPU time of their own. The ratio is engine / bare.
+the same client, keeps nothing, and reads only the JSON. They take turns, so that a machine that
+becomes slower does so for both. Both figures are polls per CPU second of this process; PostgreSQL
+and the simulator have CPU time of their own. The ratio is engine / bare.
 """
 
 import asyncio
@@ -12,6 +13,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from datetime import timedelta
 from typing import Any
 from unittest import mock
 
@@ -34,6 +36,8 @@ from tasks_monitor.states import State
 
 IN_FLIGHT = 8
 PAUSE_S = 0.05
+#: How often the engine and the bare loop take turns.
+TURNS = 3
 
 
 class NothingMeasured(Exception):
@@ -60,27 +64,48 @@ class Figures:
     memory_after_mib: float
 
 
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """So many polls, and the CPU time of this process that they took (s)."""
+
+    polls: int = 0
+    cpu_s: float = 0.0
+
+    def __add__(self, other: "Spent") -> "Spent":
+        return Spent(self.polls + other.polls, self.cpu_s + other.cpu_s)
+
+    @property
+    def rate(self) -> float:
+        """Polls per CPU second."""
+        return self.polls / self.cpu_s
+
+
 def run(url: str, tasks: int, interval_ms: int, seconds: float) -> Figures:
     """Measure. `url` is the simulator's endpoint; the database is the configured one."""
     task_ids = asyncio.run(_make_tasks(url, tasks, interval_ms))
     server = _follow(url, task_ids)
+    network = Network()
+    _drain_for(network, lambda: not _unpolled(server), 120.0)
     memory_before = _memory_mib()
-    polls, engine_cpu, lateness = _run_engine(server, seconds)
+    engine, bare = Spent(), Spent()
+    lateness: list[float] = []
+    for _ in range(TURNS):
+        engine += _run_engine(server, network, interval_ms, seconds / TURNS, lateness)
+        bare += asyncio.run(_run_bare(url, task_ids, max(seconds / 2, 3.0) / TURNS))
     memory_after = _memory_mib()
+    network.close()
     server.refresh_from_db()
-    _check(server, polls)
-    bare_polls, bare_cpu = asyncio.run(_run_bare(url, task_ids, max(seconds / 2, 2.0)))
-    engine_rate, bare_rate = polls / engine_cpu, bare_polls / bare_cpu
+    _check(server, engine.polls)
     cuts = statistics.quantiles(lateness, n=100) if len(lateness) > 1 else [0.0] * 99
     return Figures(
         tasks=tasks,
         interval_ms=interval_ms,
         seconds=seconds,
-        engine_polls=polls,
-        engine_polls_per_cpu_s=round(engine_rate, 1),
-        bare_polls=bare_polls,
-        bare_polls_per_cpu_s=round(bare_rate, 1),
-        ratio=round(engine_rate / bare_rate, 3),
+        engine_polls=engine.polls,
+        engine_polls_per_cpu_s=round(engine.rate, 1),
+        bare_polls=bare.polls,
+        bare_polls_per_cpu_s=round(bare.rate, 1),
+        ratio=round(engine.rate / bare.rate, 3),
         lateness_p50_s=round(cuts[49], 3),
         lateness_p90_s=round(cuts[89], 3),
         lateness_p99_s=round(cuts[98], 3),
@@ -166,24 +191,32 @@ def _follow(url: str, task_ids: list[str]) -> Server:
     return server
 
 
-def _run_engine(server: Server, seconds: float) -> tuple[int, float, list[float]]:
-    """(polls, CPU s, lateness in s) of `seconds` after every task was polled once."""
-    network = Network()
-    _drain_for(network, lambda: not _unpolled(server), 120.0)
-    lateness: list[float] = []
+def _run_engine(
+    server: Server, network: Network, interval_ms: int, seconds: float, lateness: list[float]
+) -> Spent:
+    """What so many seconds of the engine came to; the lateness (s) of each poll is added."""
 
     def timed_claim(now: Any, limit: int) -> list[Claim]:
         claims = claim(now, limit)
         lateness.extend((now - c.due_at).total_seconds() for c in claims)
         return claims
 
+    _spread(server, interval_ms)
     before, cpu = _polls(server), time.process_time()
     with mock.patch.object(drain_module, "claim", timed_claim):
         _drain_for(network, lambda: False, seconds)
     spent = time.process_time() - cpu
-    network.close()
     Operation.objects.filter(server=server).update(due_at=None)
-    return _polls(server) - before, spent, lateness
+    return Spent(_polls(server) - before, spent)
+
+
+def _spread(server: Server, interval_ms: int) -> None:
+    """Let the tasks come due all over one interval, as tasks do that were begun one by one."""
+    operations = list(Operation.objects.filter(server=server).only("pk"))
+    now = timezone.now()
+    for number, operation in enumerate(operations):
+        operation.due_at = now + timedelta(milliseconds=interval_ms * number / len(operations))
+    Operation.objects.bulk_update(operations, ["due_at"], batch_size=1000)
 
 
 def _drain_for(network: Network, enough: Callable[[], bool], seconds: float) -> None:
@@ -195,15 +228,15 @@ def _drain_for(network: Network, enough: Callable[[], bool], seconds: float) -> 
 
 
 def _unpolled(server: Server) -> bool:
-    return Operation.objects.filter(server=server, state=State.WORKING, polls__lt=2).exists()
+    return Operation.objects.filter(server=server, state=State.WORKING, polls=0).exists()
 
 
 def _polls(server: Server) -> int:
     return sum(Operation.objects.filter(server=server).values_list("polls", flat=True))
 
 
-async def _run_bare(url: str, task_ids: list[str], seconds: float) -> tuple[int, float]:
-    """(polls, CPU s) of the client alone, as many requests at a time as the engine makes."""
+async def _run_bare(url: str, task_ids: list[str], seconds: float) -> Spent:
+    """What the client alone comes to, with as many requests at a time as the engine makes."""
     done = 0
     until = time.monotonic() + seconds
     async with bare_client() as client:
@@ -222,7 +255,7 @@ async def _run_bare(url: str, task_ids: list[str], seconds: float) -> tuple[int,
 
         started = time.process_time()
         await asyncio.gather(*(ask(n) for n in range(IN_FLIGHT)))
-        return done, time.process_time() - started
+        return Spent(done, time.process_time() - started)
 
 
 def _memory_mib() -> float:

@@ -175,7 +175,7 @@ ENGINE = {
     "MAX_AGE_DAYS": env.int("MCPDESK_MAX_AGE_DAYS", default=30),
     # after a claim that found only a few operations the next one waits this long (s) for more, or
     # until somebody rings
-    "GATHER_S": env.float("MCPDESK_GATHER_S", default=0.1),
+    "GATHER_S": env.float("MCPDESK_GATHER_S", default=0.2),
     # a drain hands the Celery slot back after this long (s); the clock rings again
     "DRAIN_S": env.float("MCPDESK_DRAIN_S", default=30.0),
 }

@@ -8,7 +8,7 @@ from django.db import connection
 from mcpdesk.mcp.outcomes import Acknowledged, AckOutcome, TaskMissing, TaskOutcome
 from mcpdesk.mcp.tasks import Task
 from tasks_monitor.engine.apply_task import apply_task, poll_delay, schedule
-from tasks_monitor.engine.claim import Claim
+from tasks_monitor.engine.claim import Claim, array
 from tasks_monitor.engine.rows import lock, move, note
 from tasks_monitor.engine.work import Cancel, Poll, Update
 from tasks_monitor.models import Delivery, DeliveryState, Operation, hash_task_id
@@ -59,9 +59,9 @@ def settle_unchanged(polls: list[tuple[Poll, datetime]], now: datetime) -> None:
     """
     parameters: dict[str, Any] = {
         "now": now,
-        "ids": [work.claim.operation_id for work, _ in polls],
-        "tokens": [work.claim.lease_token for work, _ in polls],
-        "dues": [due for _, due in polls],
+        "ids": array(str(work.claim.operation_id) for work, _ in polls),
+        "tokens": array(str(work.claim.lease_token) for work, _ in polls),
+        "dues": array(due.isoformat() for _, due in polls),
     }
     with connection.cursor() as cursor:
         cursor.execute(_UNCHANGED, parameters)
