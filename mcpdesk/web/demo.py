@@ -82,6 +82,11 @@ _RULES: tuple[dict[str, Any], ...] = (
         "effect": "ask",
         "tool": "deploy_*",
         "arguments": [{"path": "environment", "op": "equals", "value": "production"}],
+        "ask": {
+            "deadline_s": 24 * 3600,
+            "escalation": [{"after_s": 3600, "audience": "admins"}],
+            "remember": True,
+        },
     },
     {
         "name": "Deleting data takes two",
@@ -89,7 +94,12 @@ _RULES: tuple[dict[str, Any], ...] = (
         "tool": "purge_*",
         "ask": {"quorum": 2, "deadline_s": 24 * 3600, "at_deadline": "deny"},
     },
-    {"name": "Refunds", "effect": "ask", "tool": "issue_refund"},
+    {
+        "name": "Refunds",
+        "effect": "ask",
+        "tool": "issue_refund",
+        "questions": {"audience": "approvers", "four_eyes": True},
+    },
     {"name": "What claims to only read", "effect": "allow", "claims": {"readOnlyHint": True}},
     *(
         {"name": f"Everyday work: {tool}", "effect": "allow", "tool": tool}

@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from approvals import policy_files
+from approvals.policy import read_rule
 from approvals.policy_files import MAX_BYTES, BadFile, read, write
+from tests.conftest import CHECKOUT
 
 _ODD = (
     *("no", "Yes", "off", "~", "null", "012", "1e5", "1_000", "0x1F", "2026-01-01", "12:30:45"),
@@ -120,3 +122,11 @@ def test_people_are_turned_wherever_a_rule_names_them_and_the_rule_stays_as_it_w
         "people": [9],
     }
     assert step["people"] == [3]
+
+
+def test_the_file_in_the_documentation_is_a_policy() -> None:
+    page = (CHECKOUT / "docs" / "policies.md").read_text()
+    rules = read(page.split("```yaml\n")[1].split("```")[0])
+    for rule in rules:
+        turned = policy_files.with_people(rule, lambda people: list(range(len(people))))
+        assert read_rule({name: value for name, value in turned.items() if name != "enabled"})
