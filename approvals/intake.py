@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import F
 
-from approvals import gate, notices, policy, question
+from approvals import alertness, gate, notices, policy, question, standstill
 from approvals.expire import CLOSES_AS, close, ending
 from approvals.models import Approval, ApprovalState, Audience, Kind
 from mcpdesk.accounts import access
@@ -129,12 +129,17 @@ def _open(request: InputRequest, now: datetime) -> None:
         audience=approval.get_audience_display(),
     )
     notices.opened(approval, now)
+    alertness.check(approval, now)
 
 
 def _deadline(operation: Operation, ask: policy.Ask | None, now: datetime) -> datetime | None:
-    """The rule's or the operation's own, whichever comes first (UTC)."""
+    """The rule's or the operation's own, whichever comes first (UTC).
+
+    Under a hold the operation's has moved on already, though its row says so only at the end.
+    """
     by_rule = now + timedelta(seconds=ask.deadline_s) if ask and ask.deadline_s else None
-    deadlines = [at for at in (operation.deadline_at, by_rule) if at is not None]
+    by_operation = standstill.deadline_of_operation(operation, now)
+    deadlines = [at for at in (by_operation, by_rule) if at is not None]
     return min(deadlines, default=None)
 
 

@@ -16,30 +16,26 @@ from tasks_monitor.models import Operation
 
 def is_held(approval: Approval) -> bool:
     """Whether nothing is sent for this item, so that its deadlines stand still."""
-    return _since(approval) is not None
+    return holds.since(approval.team_id, approval.operation.server_id) is not None
 
 
 def deadline_of(approval: Approval, now: datetime) -> datetime | None:
     """Our deadline (UTC), later by what it has stood still in a hold that is still on."""
-    return _moved(approval, approval.deadline_at, _since(approval), now)
+    return _moved(approval, approval.operation.server_id, now)
 
 
 def deadline_of_operation(operation: Operation, now: datetime) -> datetime | None:
     """The same for an operation's own deadline."""
-    since = holds.since(operation.team_id, operation.server_id)
-    return _moved(operation, operation.deadline_at, since, now)
+    return _moved(operation, operation.server_id, now)
 
 
-def _since(approval: Approval) -> datetime | None:
-    return holds.since(approval.team_id, approval.operation.server_id)
-
-
-def _moved(
-    row: Approval | Operation, deadline: datetime | None, since: datetime | None, now: datetime
-) -> datetime | None:
-    if deadline is None or since is None:
-        return deadline
-    return deadline + max(now - max(since, row.created_at), timedelta())
+def _moved(row: Approval | Operation, server_id: int, now: datetime) -> datetime | None:
+    if row.deadline_at is None:
+        return None
+    since = holds.since(row.team_id, server_id)
+    if since is None:
+        return row.deadline_at
+    return row.deadline_at + max(now - max(since, row.created_at), timedelta())
 
 
 def give_back(stretch: Stretch) -> None:

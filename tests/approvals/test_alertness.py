@@ -45,6 +45,14 @@ def test_a_new_item_that_nobody_may_decide_is_told_once(operator: Member, told: 
     assert Event.objects.filter(kind="approval.nobody_left").count() == 1
 
 
+def test_it_is_told_in_the_transaction_that_opens_the_item(
+    operator: Member, ask: Ask, told: list[str]
+) -> None:
+    a_gate(operator)
+    ask()
+    assert told == ["nobody_left"] * 2
+
+
 def test_with_somebody_there_nothing_is_told(
     operator: Member, approver: Member, told: list[str]
 ) -> None:

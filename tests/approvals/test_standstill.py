@@ -14,7 +14,7 @@ from tasks_monitor.models import Hold, Operation
 from tasks_monitor.states import State
 from tests.approvals.conftest import Ask
 from tests.approvals.gates import a_gate, say
-from tests.factories import NOW
+from tests.factories import NOW, OperationFactory, ServerFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -108,6 +108,20 @@ def test_what_was_asked_during_a_hold_gets_the_rest_of_it(
     go_on(operator, held, 20)
     approval.refresh_from_db()
     assert (approval.deadline_at, approval.held_s) == (at(80), 1200)
+
+
+def test_a_question_that_comes_during_a_hold_gets_the_operations_time(
+    ask: Ask, operator: Member, approver: Member
+) -> None:
+    operation = OperationFactory(
+        server=ServerFactory(team=operator.team), created_at=at(-60), deadline_at=at(10)
+    )
+    held = stop(operator, -30)
+    approval = ask(operation=operation)
+    go_on(operator, held, 20)
+    operation.refresh_from_db()
+    approval.refresh_from_db()
+    assert approval.deadline_at == operation.deadline_at == at(60)
 
 
 def test_an_item_without_a_deadline_still_has_none(ask: Ask, operator: Member) -> None:
