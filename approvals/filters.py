@@ -20,6 +20,17 @@ MAX_CHARS = 100
 _MAX_ID_DIGITS = 18
 
 
+_NAMES = {
+    "server": "server",
+    "tool": "tool",
+    "shape": "kind",
+    "starter": "who started it",
+    "claimed": "claim",
+    "near": "time left",
+    "text": "text",
+}
+
+
 class Tab(StrEnum):
     """The lists of the inbox; ASIDE holds what this person said "Not now" to."""
 
@@ -73,7 +84,12 @@ class Filters:
 
     @property
     def narrow(self) -> bool:
-        return any(asdict(self).values())
+        return bool(self.names)
+
+    @property
+    def names(self) -> list[str]:
+        """What it is narrowed by, in words of ours."""
+        return [_NAMES[field] for field, value in asdict(self).items() if value]
 
     def apply(
         self, queryset: QuerySet[Approval], member: Member, now: datetime
