@@ -75,6 +75,8 @@ ROWS: dict[str, Row | Open] = {
     # --- the shell
     "": Open("/", 302, 302),
     "health/": Open("/health/", 200, 200),
+    "health/desk/": Row(get=EVERYBODYS, parts=("desk-health",)),
+    "shell/holds/": Row(get=EVERYBODYS, queries=8),
     "shell/inbox-badge/": Row(get=EVERYBODYS, queries=8),
     "profile/": Row(
         get=EVERYBODYS, post=SENT_BY_ALL, form={"name": "New name", "time_zone": "Europe/Warsaw"}
@@ -180,6 +182,14 @@ ROWS: dict[str, Row | Open] = {
         post=DONE_BY_ADMINS, at=("/servers/{server}/pause/",), form={"paused": "yes"}
     ),
     "servers/<int:pk>/test/": Row(post=DONE_BY_ADMINS, at=("/servers/{server}/test/",)),
+    # --- the kill switch
+    "holds/new/": Row(
+        get=may(*OPERATORS),
+        post=DONE_BY_OPERATORS,
+        at=("/holds/new/?server={server}", "/holds/new/"),
+        form={"reason": "odd"},
+    ),
+    "holds/<int:pk>/end/": Row(get=ADMINS, post=DONE_BY_ADMINS, at=("/holds/{hold}/end/",)),
     # --- the inbox
     "inbox/": Row(
         get=EVERYBODYS,

@@ -31,7 +31,15 @@ from mcpdesk.notify.models import (
     PushSubscription,
     Topic,
 )
-from tasks_monitor.models import DeliveryState, InputRequestState, Operation, Payload, Server, Tool
+from tasks_monitor.models import (
+    DeliveryState,
+    Hold,
+    InputRequestState,
+    Operation,
+    Payload,
+    Server,
+    Tool,
+)
 from tasks_monitor.states import TERMINAL, State
 from tests.access import actors
 from tests.access.actors import (
@@ -142,6 +150,7 @@ def furnish(household: Household) -> None:
     _gate(household, server)
     _lists(household)
     _notices(household)
+    _held(household)
 
 
 def _away(household: Household) -> None:
@@ -200,6 +209,19 @@ def _notices(household: Household) -> None:
         next_at=now,
     )
     household.ids |= {"channel": channel.pk, "browser": browser.pk, "message": message.pk}
+
+
+def _held(household: Household) -> None:
+    """Another server, to which nothing is sent."""
+    server = ServerFactory(team=household.team, name=household.name("held server"))
+    hold = Hold.objects.create(
+        team=household.team,
+        server=server,
+        reason=household.name("reason of a hold"),
+        since=timezone.now(),
+        begun_by=household.people["colleague"],
+    )
+    household.ids["hold"] = hold.pk
 
 
 def _lists(household: Household) -> None:
