@@ -259,7 +259,7 @@ def _ballots(approval: Approval, call: Call, ask: policy.Ask, now: datetime) -> 
     )
     return [
         policy.Ballot(vote.user_id, vote.choice == Verdict.APPROVE, vote.at, vote.acted_for_id)
-        for vote in approval.votes.order_by("at", "pk")
+        for vote in approval.votes.filter(version=approval.version).order_by("at", "pk")
         if access.Right(vote.user_id, vote.acted_for_id) in rights
     ]
 
@@ -301,15 +301,30 @@ def revoke(remembered_id: int, *, member: Member, now: datetime) -> Remembered:
         if one.revoked_at is None:
             one.revoked_at, one.revoked_by = now, current.user
             one.save(update_fields=["revoked_at", "revoked_by"])
-            _record_revoked(one, current, now)
+            _record_revoked(one, Actor.person(current), now)
         return one
 
 
-def _record_revoked(one: Remembered, member: Member, now: datetime) -> None:
+def end_for_server(server_id: int, now: datetime) -> None:
+    """Take back all of a server that comes to be called as somebody else: it is another call now.
+
+    Part of the transaction of that change.
+    """
+    standing = Remembered.objects.filter(
+        server_id=server_id, revoked_at__isnull=True, ends_at__gt=now
+    )
+    locked = standing.select_for_update(of=("self",), no_key=True)
+    for one in locked.select_related("created_by").order_by("pk"):
+        one.revoked_at = now
+        one.save(update_fields=["revoked_at"])
+        _record_revoked(one, DESK, now)
+
+
+def _record_revoked(one: Remembered, actor: Actor, now: datetime) -> None:
     record(
         "remembered.revoked",
         team_id=one.team_id,
-        actor=Actor.person(member),
+        actor=actor,
         now=now,
         server_id=one.server_id,
         remembered=one.pk,

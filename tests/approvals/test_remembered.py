@@ -413,6 +413,20 @@ def test_another_teams_does_not_exist(operator: Member, approver: Member, server
         remembered.revoke(one.pk, member=stranger, now=LATER)
 
 
+def test_all_of_a_server_end_when_it_comes_to_be_called_as_somebody_else(
+    operator: Member, approver: Member, server: Server, call: dict[str, Any]
+) -> None:
+    one = left(operator, server, approver)
+    remembered.end_for_server(ServerFactory(team=operator.team, name="other").pk, LATER)
+    assert not asks(operator, call)
+    remembered.end_for_server(server.pk, LATER)
+    remembered.end_for_server(server.pk, LATER + timedelta(minutes=1))
+    assert asks(operator, call)
+    one.refresh_from_db()
+    assert (one.revoked_at, one.revoked_by) == (LATER, None)
+    assert Event.objects.get(kind="remembered.revoked").actor_name == "The desk"
+
+
 def test_what_is_in_force_and_what_is_over_are_two_lists(
     operator: Member, approver: Member, server: Server
 ) -> None:
