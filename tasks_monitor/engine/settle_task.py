@@ -11,7 +11,7 @@ from tasks_monitor.engine.apply_task import apply_task, poll_delay, schedule
 from tasks_monitor.engine.claim import Claim, array
 from tasks_monitor.engine.rows import lock, move, note
 from tasks_monitor.engine.work import Cancel, Poll, Update
-from tasks_monitor.models import Delivery, DeliveryState, Operation, hash_task_id
+from tasks_monitor.models import Delivery, DeliveryState, InputRequestSource, Operation, hash_task_id
 from tasks_monitor.session import Step
 from tasks_monitor.states import POLLED, TERMINAL, State
 
@@ -111,6 +111,13 @@ def _missing(operation: Operation, outcome: TaskMissing, now: datetime) -> None:
         _poll_next(operation)
     elif State(operation.state) == State.LOST:
         Operation.objects.filter(pk=operation.pk).update(due_at=None)
+    elif _waited_in_vain(operation, now):
+        move(
+            operation,
+            State.EXPIRED,
+            now=now,
+            reason="The server's time for the task passed while it waited for an answer",
+        )
     else:
         move(
             operation,
@@ -119,6 +126,21 @@ def _missing(operation: Operation, outcome: TaskMissing, now: datetime) -> None:
             reason="The server says twice that it does not know the task",
             attention=False,
         )
+
+
+def _waited_in_vain(operation: Operation, now: datetime) -> bool:
+    """Whether the task's time was over while it asked, with no answer on its way.
+
+    Servers forget such tasks. What was working, or had an answer under way, may have gone on: that
+    is lost, not expired.
+    """
+    if State(operation.state) != State.INPUT_REQUIRED or operation.expires_at is None:
+        return False
+    on_its_way = operation.input_requests.filter(
+        source=InputRequestSource.TASK,
+        delivery__state__in=[DeliveryState.SENT, DeliveryState.ACKNOWLEDGED],
+    )
+    return operation.expires_at <= now and not on_its_way.exists()
 
 
 def _failed(operation: Operation, now: datetime) -> None:

@@ -142,6 +142,41 @@ def test_a_poll_without_an_answer_is_made_again_later_and_later(
     assert scripted.settle(operation).state == State.COMPLETED
 
 
+def _asked_and_forgotten(desk: ScriptedDesk, *, answers: bool, seconds: float) -> Operation:
+    """A task of a minute that asks, and that the server does not know any more some time later."""
+    operation = following(desk, peer.waiting("go", ttlMs=60_000), ttlMs=60_000)
+    desk.peer.will(peer.UPDATE, peer.ACK)
+    desk.look(operation)
+    assert operation.state == State.INPUT_REQUIRED
+    if answers:
+        desk.answer_all(operation)
+        desk.drain()
+    desk.peer.will(peer.GET, peer.Error(-32602))
+    desk.clock.advance(seconds)
+    for _ in range(3):
+        desk.look(operation)
+    return operation
+
+
+def test_a_task_that_is_forgotten_after_its_time_while_it_asked_has_expired(
+    scripted: ScriptedDesk,
+) -> None:
+    operation = _asked_and_forgotten(scripted, answers=False, seconds=61)
+
+    assert (operation.state, operation.due_at) == (State.EXPIRED, None)
+    states = operation.input_requests.values_list("state", flat=True)
+    assert list(states) == [InputRequestState.EXPIRED]
+
+
+@pytest.mark.parametrize(("answers", "seconds"), [(True, 61), (False, 1)])
+def test_a_task_that_may_have_gone_on_or_is_forgotten_too_early_is_lost(
+    scripted: ScriptedDesk, answers: bool, seconds: float
+) -> None:
+    operation = _asked_and_forgotten(scripted, answers=answers, seconds=seconds)
+
+    assert operation.state == State.LOST
+
+
 def test_a_lifetime_that_is_over_ends_it_as_expired(scripted: ScriptedDesk) -> None:
     operation = following(scripted, peer.waiting("go", ttlMs=60_000), ttlMs=60_000)
     scripted.look(operation)
