@@ -83,7 +83,7 @@ def _one(
         asked=asked,
         warnings=item.warnings_of(asked),
         form=form,
-        is_mine=mine,
+        is_mine=mine and asked is not None and bool(asked.allowed),
         waits_for=_waits_for(approval),
     )
 
