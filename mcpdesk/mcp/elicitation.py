@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 METHOD = "elicitation/create"
 
@@ -18,7 +17,11 @@ class FormElicitation:
 
 @dataclass(frozen=True, slots=True)
 class UrlElicitation:
-    """A page to open. Accepting means "agreed to open it", not "finished there"."""
+    """A page to open. Accepting means "agreed to open it", not "finished there".
+
+    `url` is whatever the server calls an address: it is shown, and can be declined; whether it may
+    be opened is for `approvals.links` to say.
+    """
 
     message: str
     url: str
@@ -55,16 +58,7 @@ def _read_form(message: str, schema: Any) -> FormElicitation | InvalidElicitatio
 
 
 def _read_url(message: str, url: Any, elicitation_id: Any) -> UrlElicitation | InvalidElicitation:
-    if not isinstance(url, str) or not _is_absolute(url):
-        return InvalidElicitation("The question is a page to open, but has no valid address.")
+    if not isinstance(url, str) or not url:
+        return InvalidElicitation("The question is a page to open, but has no address.")
     known_id = elicitation_id if isinstance(elicitation_id, str) else None
     return UrlElicitation(message, url, known_id)
-
-
-def _is_absolute(url: str) -> bool:
-    """A scheme and a host; whether it may be opened is for `approvals.links` to say."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return False
-    return bool(parts.scheme and parts.netloc)

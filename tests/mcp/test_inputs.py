@@ -114,6 +114,11 @@ def test_a_page_to_open_has_its_address() -> None:
     assert known == UrlElicitation("Sign in", "https://example.com/x", "e1")
 
 
+@pytest.mark.parametrize("url", ["/relative", "javascript:alert(1)", "https://[broken", "words"])
+def test_an_address_that_is_none_is_put_to_people_so_that_they_can_decline(url: str) -> None:
+    assert read_params(URL | {"url": url}) == UrlElicitation("Sign in", url, None)
+
+
 @pytest.mark.parametrize(
     "params",
     [
@@ -126,9 +131,6 @@ def test_a_page_to_open_has_its_address() -> None:
         {"message": "Go?", "mode": None, "requestedSchema": {}},
         URL | {"url": None},
         URL | {"url": ""},
-        URL | {"url": "/relative"},
-        URL | {"url": "javascript:alert(1)"},
-        URL | {"url": "https://[broken"},
         {"mode": "url", "url": "https://example.com/"},
     ],
 )
