@@ -151,6 +151,9 @@ KINDS: dict[str, Kind] = {
     "server.changed": _kind("{actor} changed {server}: {fields}", "server", "fields"),
     "server.tested": _kind("{server} was tested: {outcome}", "server", "outcome", "code"),
     "server.throttled": _kind("{server} asked to slow down for {seconds} s", "server", "seconds"),
+    "server.unauthorized": _kind(
+        "{server} refused our credential; it is asked again after {seconds} s", "server", "seconds"
+    ),
     "server.unreachable": _kind("{server} cannot be reached: {reason}", "server", "reason"),
     "server.reachable": _kind("{server} can be reached again", "server"),
     "hold.begun": _kind("{actor} stopped everything that is sent to {scope}", "scope"),

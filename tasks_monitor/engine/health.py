@@ -20,6 +20,7 @@ _UNREACHABLE: Final = frozenset(
 )
 BACKOFF_LAST_S = 60.0
 AUTHORIZATION_PAUSE_S = 60.0
+_HOLD_KINDS: Final = {"throttled": "server.throttled", "authorization": "server.unauthorized"}
 OK_NOTED_EVERY = timedelta(seconds=5)
 SKEW_STEP_MS = 5_000
 
@@ -106,7 +107,7 @@ def _hold(server_id: int, seconds: float, reason: str, now: datetime) -> None:
     held = Server.objects.filter(longer, pk=server_id)
     if held.update(not_before=until, not_before_reason=reason):
         server = Server.objects.defer("credential").get(pk=server_id)
-        _record(server, "server.throttled", now, seconds=round(seconds))
+        _record(server, _HOLD_KINDS[reason], now, seconds=round(seconds))
 
 
 def _note_clock(server: ServerFacts, exchange: Exchange) -> None:

@@ -133,6 +133,8 @@ def test_a_refused_credential_pauses_the_server_and_a_new_one_goes_on_at_once(
     assert desk.server.not_before_reason == "authorization"
     assert desk.server.not_before is not None
     assert desk.server.not_before - desk.clock.now >= timedelta(seconds=59)
+    kinds = set(Event.objects.filter(server_id=desk.server.pk).values_list("kind", flat=True))
+    assert "server.unauthorized" in kinds and "server.throttled" not in kinds
 
     rotate(desk, "new-token")
     desk.clock.advance(3)
