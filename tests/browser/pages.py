@@ -26,6 +26,7 @@ NO_PAGES = {
     "holds": "a part of every page",
     "inbox_item_live": "a part of an item's page",
     "operation_result": "a file",
+    "policies_export": "a file",
     "push_worker": "a script for the browser",
 }
 
@@ -177,6 +178,9 @@ def _policy_pages(team: Crew) -> list[Shot]:
         Shot("policy-new", "policy_new", team.admin, "/policies/new/"),
         Shot("policy", "policy", team.admin, f"/policies/{rule}/"),
         Shot("policy-delete", "policy_delete", team.admin, f"/policies/{rule}/delete/"),
+        Shot("policy-history", "policies_history", team.auditor, "/policies/history/"),
+        Shot("policy-import", "policies_import", team.admin, "/policies/import/"),
+        Shot("remembered", "remembered", team.approver, "/policies/remembered/"),
     ]
 
 
