@@ -92,6 +92,53 @@ ROWS: dict[str, Row | Open] = {
     "team/<int:pk>/password/": Row(post=ADMINS, at=("/team/{member}/password/",)),
     "team/<int:pk>/reactivate/": Row(post=DONE_BY_ADMINS, at=("/team/{member}/reactivate/",)),
     "team/<int:pk>/deactivate/": Row(post=DONE_BY_ADMINS, at=("/team/{member}/deactivate/",)),
+    # --- where the team is told, and what each person is told
+    "team/channels/": Row(get=ADMINS, parts=("channels-live",)),
+    "team/channels/arguments/": Row(post=DONE_BY_ADMINS, form={"to": "on"}),
+    "team/channels/new/<slug:kind>/": Row(
+        get=ADMINS,
+        post=DONE_BY_ADMINS,
+        at=("/team/channels/new/slack/",),
+        form={"name": "new", "url": "https://hooks.example/new", "topics": "asked"},
+    ),
+    "team/channels/<int:pk>/": Row(
+        get=ADMINS,
+        post=DONE_BY_ADMINS,
+        at=("/team/channels/{channel}/",),
+        form={"name": "renamed"},
+        parts=("channel-live",),
+    ),
+    "team/channels/<int:pk>/switch/": Row(
+        post=DONE_BY_ADMINS, at=("/team/channels/{channel}/switch/",), form={"to": "off"}
+    ),
+    "team/channels/<int:pk>/rotate/": Row(post=ADMINS, at=("/team/channels/{channel}/rotate/",)),
+    "team/channels/<int:pk>/test/": Row(
+        post=DONE_BY_ADMINS, at=("/team/channels/{channel}/test/",)
+    ),
+    "team/channels/<int:pk>/delete/": Row(
+        get=ADMINS, post=DONE_BY_ADMINS, at=("/team/channels/{channel}/delete/",)
+    ),
+    "team/messages/<uuid:message_id>/again/": Row(
+        post=DONE_BY_ADMINS, at=("/team/messages/{given up message}/again/",)
+    ),
+    "team/alerts/<int:pk>/close/": Row(post=DONE_BY_ADMINS, at=("/team/alerts/{alert}/close/",)),
+    "profile/notifications/": Row(
+        get=EVERYBODYS, post=SENT_BY_ALL, form={"timing": "at_once", "daily_at": "08:00"}
+    ),
+    "profile/notifications/browsers/": Row(
+        post=SENT_BY_ALL,
+        form={
+            "endpoint": "https://push.example/new",
+            "p256dh": "B" + "A" * 86,
+            "auth": "A" * 22,
+            "browser": "new",
+        },
+    ),
+    # a browser is its person's alone
+    "profile/notifications/browsers/<int:pk>/remove/": Row(
+        post=may(else_=404), at=("/profile/notifications/browsers/{browser}/remove/",)
+    ),
+    "push-worker.js": Open("/push-worker.js", 200, 200),
     # --- who is away
     "away/": Row(get=EVERYBODYS),
     "away/add/": Row(post=DONE_BY_DECIDERS, form=AWAY, foreign=422),
@@ -134,6 +181,8 @@ ROWS: dict[str, Row | Open] = {
             "/operations/{viewer's operation}/",
             "/operations/{unknown operation}/",
             "/operations/{gate operation}/",
+            "/operations/{claimed operation}/",
+            "/operations/{link operation}/",
         ),
         parts=("operation-state", "operation-actions", "operation-facts"),
     ),
@@ -228,10 +277,12 @@ ROWS: dict[str, Row | Open] = {
             "/inbox/{answered}/",
             "/inbox/{viewer's}/",
             "/inbox/{gate}/",
+            "/inbox/{claimed}/",
+            "/inbox/{link}/",
         ),
         any_team=True,
         parts=("inbox-detail",),
-        queries=40,
+        queries=50,
     ),
     "inbox/<uuid:approval_id>/live/": Row(
         get=EVERYBODYS,
@@ -262,7 +313,56 @@ ROWS: dict[str, Row | Open] = {
     "inbox/<uuid:approval_id>/cancel/": Row(
         post=DONE_BY_OPERATORS, at=("/inbox/{question}/cancel/",), any_team=True
     ),
+    "inbox/<uuid:approval_id>/beside/": Row(
+        get=EVERYBODYS, at=("/inbox/{question}/beside/", "/inbox/{answered}/beside/"), any_team=True
+    ),
+    "inbox/<uuid:approval_id>/work/": Row(
+        get=EVERYBODYS, at=("/inbox/{claimed}/work/", "/inbox/{gate}/work/"), any_team=True
+    ),
+    # whom it was not put to is told so
+    "inbox/<uuid:approval_id>/claim/": Row(
+        post=SENT_BY_ALL,
+        at=("/inbox/{question}/claim/",),
+        any_team=True,
+        acts=(APPROVER, ADMIN),
+    ),
+    "inbox/<uuid:approval_id>/take-over/": Row(
+        post=SENT_BY_ALL,
+        at=("/inbox/{claimed}/take-over/",),
+        form={"note": "they are on a train"},
+        any_team=True,
+        acts=(APPROVER, ADMIN),
+    ),
+    "inbox/<uuid:approval_id>/hand/": Row(
+        post=SENT_BY_ALL,
+        at=("/inbox/{question}/hand/",),
+        form={"to": "{person}", "note": "yours"},
+        any_team=True,
+        acts=(APPROVER, ADMIN),
+    ),
+    # whoever may read it may speak of it
+    "inbox/<uuid:approval_id>/comment/": Row(
+        post=SENT_BY_ALL,
+        at=("/inbox/{question}/comment/",),
+        form={"text": "why now?"},
+        any_team=True,
+        acts=READERS,
+    ),
+    # the approver had agreed to open it
+    "inbox/<uuid:approval_id>/finished/": Row(
+        post=SENT_BY_ALL, at=("/inbox/{link}/finished/",), any_team=True, acts=(APPROVER,)
+    ),
+    "inbox/<uuid:approval_id>/failed/": Row(
+        post=SENT_BY_ALL,
+        at=("/inbox/{link}/failed/",),
+        form={"words": "a blank page"},
+        any_team=True,
+        acts=(APPROVER,),
+    ),
     # --- policies
+    "policies/reasons/": Row(
+        get=EVERYBODYS, post=DONE_BY_ADMINS, form={"approve": "agreed", "deny": "too early"}
+    ),
     "policies/": Row(get=EVERYBODYS),
     "policies/try/": Row(
         post=EVERYBODYS,
@@ -302,13 +402,39 @@ ROWS: dict[str, Row | Open] = {
         },
     ),
     "policies/<int:pk>/move/": Row(
-        post=DONE_BY_ADMINS, at=("/policies/{rule}/move/",), form={"to": "up"}
+        post=DONE_BY_ADMINS,
+        at=("/policies/{rule}/move/",),
+        form={"to": "up", "edition": "{edition}"},
+        htmx=200,
     ),
     "policies/<int:pk>/switch/": Row(
-        post=DONE_BY_ADMINS, at=("/policies/{rule}/switch/",), form={"to": "off"}
+        post=DONE_BY_ADMINS,
+        at=("/policies/{rule}/switch/",),
+        form={"to": "off", "version": "1"},
     ),
     "policies/<int:pk>/delete/": Row(
-        get=ADMINS, post=DONE_BY_ADMINS, at=("/policies/{rule}/delete/",)
+        get=ADMINS,
+        post=DONE_BY_ADMINS,
+        at=("/policies/{rule}/delete/",),
+        form={"version": "1"},
+    ),
+    "policies/history/": Row(get=may(AUDITOR, ADMIN)),
+    "policies/export/": Row(get=EVERYBODYS),
+    # what it would change is shown first: that changes nothing
+    "policies/import/": Row(
+        get=ADMINS, post=ADMINS, form={"text": "mcpdesk_policy: 1\nrules: []"}, acts=(), htmx=200
+    ),
+    "policies/remembered/": Row(get=EVERYBODYS),
+    # a colleague made it
+    "policies/remembered/<int:pk>/revoke/": Row(
+        post=SENT_BY_ALL, at=("/policies/remembered/{remembered}/revoke/",), acts=(ADMIN,)
+    ),
+    # the approver has just approved it
+    "policies/remembered/<uuid:approval_id>/leave/": Row(
+        post=SENT_BY_ALL,
+        at=("/policies/remembered/{approved gate}/leave/",),
+        form={"remember_arguments": "same", "remember_for": "starter", "remember_hours": "1"},
+        acts=(APPROVER,),
     ),
     # --- one's own account (django-allauth): no team's data is there
     "accounts/login/": Open("/accounts/login/", 200, 302),

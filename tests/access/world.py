@@ -1,8 +1,9 @@
 """Two teams with everything a team can have, a mark in every private field, and all the actors."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from itertools import product
 from typing import Any
 
 from django.utils import timezone
@@ -15,18 +16,23 @@ from approvals.models import (
     Choice,
     Comment,
     Draft,
+    Look,
     PolicyRule,
+    Remembered,
     SavedFilter,
     Shape,
     Verdict,
     Vote,
 )
+from approvals.policies import edition
 from mcpdesk.accounts.models import Membership, Role, Team, User
 from mcpdesk.notify.models import (
+    Alert,
     Channel,
     ChannelKind,
     Medium,
     Message,
+    MessageState,
     PushKey,
     PushSubscription,
     Topic,
@@ -65,6 +71,7 @@ from tests.factories import (
     ServerFactory,
     TeamFactory,
     form_params,
+    url_params,
 )
 
 #: Who may read what an operation carried, by whom its question was put to (domain.md).
@@ -117,6 +124,7 @@ class World:
         elsewhere.people = dict.fromkeys(EVERYBODY, _user(cast[actors.FOREIGNER]))
         for household in (here, elsewhere):
             furnish(household)
+        _everything_was_opened(cast.values())
         return cls(here, elsewhere, cast, garden)
 
     def token(self, actor: Actor, thing: str) -> str:
@@ -124,6 +132,13 @@ class World:
         approval = Approval.objects.get(pk=self.here.ids[thing])
         user_id = actor.user.pk if actor.user else 0
         return binding.bind(approval, user_id=user_id, now=timezone.now())
+
+
+def _everything_was_opened(cast: Iterable[Actor]) -> None:
+    """Who opens an item for the first time is noted; from then on a GET has nothing to write."""
+    pairs = product(Approval.objects.all(), [actor.user for actor in cast if actor.user])
+    now = timezone.now()
+    Look.objects.bulk_create(Look(approval=item, user=user, at=now) for item, user in pairs)
 
 
 def _user(actor: Actor) -> User:
@@ -143,11 +158,14 @@ def furnish(household: Household) -> None:
     server = _server(household)
     _rules(household)
     _asked(household, server)
+    _claimed(household, server)
+    _link(household, server)
     _asked_of_others(household, server)
     _completed(household, server)
     _of_the_viewer(household, server)
     _unknown(household, server)
     _gate(household, server)
+    _remembered(household, server)
     _lists(household)
     _notices(household)
     _held(household)
@@ -191,7 +209,7 @@ def _notices(household: Household) -> None:
         browser=never("name of a browser"),
         created_at=now,
     )
-    PushKey.objects.get_or_create(
+    PushKey.objects.update_or_create(
         defaults={"private_key": never("key for push"), "public_key": "public"}
     )
     message = Message.objects.create(
@@ -201,14 +219,47 @@ def _notices(household: Household) -> None:
         target=f"u{colleague.pk}",
         topic=Topic.ASKED,
         event="approval.opened",
-        matter=str(household.ids["question"]),
+        matter=f"approval:{household.ids['question']}",
         approval_id=household.ids["question"],
         once=never("once"),
-        content={"subject": never("subject of a message")},
+        # on the item's page the whole team sees that the colleague was told, not what
+        content={
+            "subject": household.name("subject"),
+            "sentence": never("sentence of a message"),
+            "facts": [["Why", never("facts of a message")]],
+            "arguments": never("arguments in a message"),
+        },
         created_at=now,
         next_at=now,
     )
-    household.ids |= {"channel": channel.pk, "browser": browser.pk, "message": message.pk}
+    given_up = Message.objects.create(
+        team=household.team,
+        medium=Medium.WEBHOOK,
+        channel=channel,
+        target=f"c{channel.pk}",
+        topic=Topic.ASKED,
+        event="approval.opened",
+        matter=f"approval:{household.ids['question']}",
+        once=never("another once"),
+        content={"subject": household.name("subject of a given up message")},
+        state=MessageState.DEAD,
+        created_at=now,
+        finished_at=now,
+    )
+    alert = Alert.objects.create(
+        team=household.team,
+        matter="clock",
+        sentence=household.mark("notices", "alert", {ADMIN}),
+        path="/inbox/",
+        opened_at=now,
+    )
+    household.ids |= {
+        "channel": channel.pk,
+        "browser": browser.pk,
+        "message": message.pk,
+        "given up message": given_up.pk,
+        "alert": alert.pk,
+    }
 
 
 def _held(household: Household) -> None:
@@ -273,6 +324,7 @@ def _rules(household: Household) -> None:
             },
         )
         household.ids["rule"] = rule.pk
+    household.ids["edition"] = edition(household.team.pk)
 
 
 def _operation(
@@ -386,6 +438,43 @@ def _asked(household: Household, server: Server) -> None:
     )
 
 
+def _claimed(household: Household, server: Server) -> None:
+    """A question that a colleague works on."""
+    thing = "claimed"
+    operation = _operation(household, server, thing, PUT_TO_APPROVERS)
+    _question(
+        household,
+        operation,
+        thing,
+        PUT_TO_APPROVERS,
+        claimed_by=household.people["colleague"],
+        claimed_until=timezone.now() + timedelta(minutes=15),
+    )
+
+
+def _link(household: Household, server: Server) -> None:
+    """A page to open, to which the approver has agreed; the server waits for them."""
+    thing, now = "link", timezone.now()
+    operation = _operation(household, server, thing, PUT_TO_APPROVERS)
+    address = f"https://accounts.example/{household.mark(thing, 'address', PUT_TO_APPROVERS)}"
+    request = InputRequestFactory(
+        operation=operation,
+        key=household.mark(thing, "key", NOT_EVEN_ADMINS),
+        params=url_params(address, household.mark(thing, "question", PUT_TO_APPROVERS)),
+        state=InputRequestState.ANSWERED,
+        taken_version=1,
+    )
+    decided = {**_decided_by_colleague(household), "decided_by": household.people[APPROVER]}
+    approval = ApprovalFactory(input_request=request, shape=Shape.LINK, created_at=now, **decided)
+    DeliveryFactory(
+        input_request=request,
+        response={"action": "accept"},
+        answered_by=approval.decided_by,
+        saved_at=now,
+    )
+    household.ids[thing] = approval.pk
+
+
 def _asked_of_others(household: Household, server: Server) -> None:
     """A question that was put to one named person, who has proposed an answer."""
     thing = "others' question"
@@ -462,6 +551,42 @@ def _gate(household: Household, server: Server) -> None:
     )
     _said(household, approval, thing, PUT_TO_APPROVERS)
     household.ids[thing] = approval.pk
+
+
+def _remembered(household: Household, server: Server) -> None:
+    """A call that the approver has just approved, and what a colleague had remembered."""
+    thing, now = "approved gate", timezone.now()
+    operation = OperationFactory(
+        server=server,
+        tool_name=household.ids["tool"],
+        state=State.COMPLETED,
+        started_by=household.people[OPERATOR],
+    )
+    ask = {"audience": "approvers", "remember": True}
+    approval = Approval.objects.create(
+        team=household.team,
+        operation=operation,
+        kind="gate",
+        shape=Shape.RUN,
+        audience=Audience.APPROVERS,
+        created_at=now,
+        four_eyes=True,
+        policy={"rule": household.name("snapshot"), "number": 1, "failed": False, "ask": ask},
+        state=ApprovalState.DECIDED,
+        decision=Verdict.APPROVE,
+        decided_by=household.people[APPROVER],
+        decided_at=now,
+        closed_at=now,
+    )
+    one = Remembered.objects.create(
+        team=household.team,
+        server=server,
+        tool_name=household.ids["tool"],
+        created_by=household.people["colleague"],
+        created_at=now,
+        ends_at=now + timedelta(hours=1),
+    )
+    household.ids |= {thing: approval.pk, "remembered": one.pk}
 
 
 def membership(household: Household, role: str) -> Membership:
