@@ -5,8 +5,8 @@ from contextlib import contextmanager
 
 from django.db import connection, transaction
 
-#: A session may be touched by anybody who comes; opening an item is remembered once per person.
-LEFT_OUT = {"django_session", "django_migrations", "approvals_look"}
+#: A session may be touched by anybody who comes.
+LEFT_OUT = {"django_session", "django_migrations"}
 
 
 def snapshot() -> dict[str, tuple[int, int]]:

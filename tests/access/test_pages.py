@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 TEAM_ROWS = {route: row for route, row in ROWS.items() if isinstance(row, Row)}
 OPEN_ROWS = {route: row for route, row in ROWS.items() if isinstance(row, Open)}
 #: What stands on a page only as long as there is a form, or is for the pages to come.
-NOT_ON_EVERY_PAGE = {"field", "help", "comment", "proposal", "channel"}
+NOT_ON_EVERY_PAGE = {"field", "help", "proposal"}
 SIGNED_OUT = (NOBODY, DEACTIVATED)
 HTMX = {"HX-Request": "true"}
 
