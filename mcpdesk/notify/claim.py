@@ -12,15 +12,19 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
-from mcpdesk.notify.models import TO_SEND, Message, MessageState
+from mcpdesk.notify.models import TO_SEND, Medium, Message, MessageState
 
 #: Longer than any way of sending takes (posting.TIMEOUT_S; a mail server's answers).
 LEASE: Final = timedelta(seconds=120)
+IN_ONE_MAIL: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """What goes out together: one message, or all of one person's digest that are due."""
+    """What goes out together: one message, or all mail for one person that is due.
+
+    So a digest is one mail, and a server that asks five hundred things at once is no flood.
+    """
 
     token: UUID
     message_ids: tuple[UUID, ...]
@@ -61,10 +65,10 @@ def _first_of_each_target(now: datetime) -> QuerySet[Message]:
 
 def _take(message: Message, now: datetime) -> Parcel:
     taken = [message.pk]
-    if message.digest:
-        together = _due(now).filter(target=message.target, digest=True).exclude(pk=message.pk)
-        locked = together.order_by("pk").select_for_update(skip_locked=True, of=("self",))
-        taken += locked.values_list("pk", flat=True)
+    if message.medium == Medium.EMAIL and message.user_id is not None:
+        together = _due(now).filter(target=message.target).exclude(pk=message.pk)
+        locked = together.order_by("created_at", "pk").select_for_update(skip_locked=True)
+        taken += locked.values_list("pk", flat=True)[: IN_ONE_MAIL - 1]
     parcel = Parcel(uuid.uuid4(), tuple(taken))
     Message.objects.filter(pk__in=taken).update(
         state=MessageState.SENDING,

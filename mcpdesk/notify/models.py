@@ -207,7 +207,7 @@ class Message(models.Model):
     once = models.CharField(max_length=250, unique=True)
     # outbox.Notice as JSON
     content = EncryptedJSONField()
-    # all of a person's that are due go into one mail
+    # it waited for the hour of a digest; whatever mail of a person is due goes out together
     digest = models.BooleanField(default=False)
 
     state = models.CharField(

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
-from django.db.models import Prefetch, QuerySet
+from django.db.models import Prefetch, Q, QuerySet
 
 from mcpdesk.accounts.adapter import sends_mail
 from mcpdesk.accounts.models import User
@@ -117,8 +117,10 @@ def follow_up(about: About, notice: Notice, *, now: datetime) -> None:
 
     Browsers replace what they show, webhooks get an event, chats a line; a mail stays as it is.
     """
-    told = _of(about).filter(state__in=[MessageState.SENT, MessageState.SENDING])
-    told = told.exclude(medium=Medium.EMAIL).exclude(event=notice.event)
+    reached = Q(state__in=[MessageState.SENT, MessageState.SENDING])
+    # a webhook may have taken what looked like a failure from here
+    reached |= Q(medium=Medium.WEBHOOK, attempts__gt=0)
+    told = _of(about).filter(reached).exclude(medium=Medium.EMAIL).exclude(event=notice.event)
     latest = {message.target: message for message in told.select_related("user").order_by("pk")}
     followed = [_after(message, about, notice, now) for message in latest.values()]
     Message.objects.bulk_create(followed, ignore_conflicts=True)

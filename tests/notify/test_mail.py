@@ -163,6 +163,27 @@ def test_a_digest_is_one_mail_with_everything_that_is_still_open(
     assert sorted(states) == ["dropped", "sent", "sent"]
 
 
+def test_many_items_at_once_are_one_mail(approval: Approval, team: Team, join: Join) -> None:
+    join()
+    for item in (approval, *(other_item(team) for _ in range(20))):
+        put(item)
+    assert send_due(DUE) == 1
+    (sent,) = outbox()
+    assert sent.subject == "21 things wait for you in mcpdesk"
+    assert send_due(DUE) == 0
+
+
+def test_without_a_mail_server_nothing_is_printed_either(
+    approval: Approval, join: Join, settings: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    join()
+    put(approval)
+    settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+    send_due(DUE)
+    assert Message.objects.get().state == MessageState.DEAD
+    assert "Subject" not in capsys.readouterr().out
+
+
 def test_an_item_that_closed_without_a_word_is_not_in_the_digest(
     approval: Approval, team: Team, join: Join
 ) -> None:

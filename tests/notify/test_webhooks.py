@@ -199,6 +199,21 @@ def test_a_webhook_is_told_when_it_is_over(
     assert len({received.headers["webhook-id"] for received in receiver.requests}) == 2
 
 
+def test_a_webhook_that_may_have_taken_it_is_told_the_end_too(
+    approval: Approval, hook: Channel, receiver: Receiver
+) -> None:
+    receiver.behaviour = closes
+    put(approval)
+    send_due(DUE)
+    approval.state, approval.closed_at = ApprovalState.WITHDRAWN, DUE
+    approval.save()
+    notices.closed(approval, DUE)
+    receiver.behaviour = status(200)
+    send_due(DUE)
+    types = [received.json["type"] for received in receiver.requests]
+    assert types == ["approval.opened", "approval.closed"]
+
+
 def test_what_fails_while_the_matter_closes_is_not_tried_again(
     approval: Approval, hook: Channel, receiver: Receiver
 ) -> None:

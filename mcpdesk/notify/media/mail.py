@@ -8,13 +8,16 @@ from django.core.mail import EmailMultiAlternatives
 from django.core.mail.message import BadHeaderError
 from django.template.loader import render_to_string
 
+from mcpdesk.accounts.adapter import sends_mail
 from mcpdesk.notify.media.result import NotSent, Result, Sent
 from mcpdesk.notify.models import Message
 from mcpdesk.notify.words import Words, absolute
 
 
 def send(messages: list[Message], all_words: list[Words]) -> Result:
-    """One mail: a single message, or all of a digest. The first message's id is the mail's."""
+    """One mail with all of these. The first message's id is the mail's."""
+    if not sends_mail():
+        return NotSent("No mail server is set up (EMAIL_URL).", permanent=True)
     mail = _mail(messages[0], all_words)
     mail.to = _recipients(messages[0])
     try:
