@@ -1,5 +1,5 @@
-"""What the layers below ask or tell the inbox: questions changed, a hold ended, is this message
-still wanted.
+"""What the layers below ask or tell the inbox: questions changed, a hold ended, a server is called
+as somebody else, is this message still wanted.
 """
 
 from typing import Any
@@ -7,10 +7,10 @@ from uuid import UUID
 
 from django.dispatch import receiver
 
-from approvals import notices, standstill, tasks
+from approvals import notices, standstill, tasks, votes
 from mcpdesk.notify import standing
 from tasks_monitor.engine.hold import Stretch
-from tasks_monitor.signals import hold_ended, input_requests_changed
+from tasks_monitor.signals import hold_ended, input_requests_changed, server_identity_changed
 
 
 @receiver(input_requests_changed, dispatch_uid="approvals.take_in")
@@ -23,6 +23,12 @@ def ring(sender: object, *, operation_id: UUID, **_: Any) -> None:
 def give_back(sender: object, *, stretch: Stretch, **_: Any) -> None:
     """Sent in the transaction that ends a hold: the time is given back with it, or it stays on."""
     standstill.give_back(stretch)
+
+
+@receiver(server_identity_changed, dispatch_uid="approvals.begin_again")
+def begin_again(sender: object, *, server_id: int, **_: Any) -> None:
+    """Sent in the transaction of the change: the votes of before go with it, or it is not made."""
+    votes.begin_again(server_id)
 
 
 standing.register("approval", notices.why_not_any_more)

@@ -4,9 +4,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from django.db.models import F
+
 from approvals import policy, standstill
 from approvals.gate import snapshot_of
-from approvals.models import Approval, Choice, Kind, Verdict, Vote
+from approvals.models import Approval, ApprovalState, Choice, Verdict, Vote
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member, Right
 from mcpdesk.audit.log import Actor, record
@@ -72,13 +74,12 @@ def cast(turn: Turn, choice: Choice | Verdict, reason: str = "") -> None:
 def standing(approval: Approval, at: datetime) -> list[Vote]:
     """Votes given by a right that still is one at `at` (UTC), in the order they were given.
 
-    Who has left, lost the role, or no longer stands in counts no more. Of an answer only votes on
-    the version that stands count: they say yes to exactly that content.
+    Who has left, lost the role, or no longer stands in counts no more. Only votes on the version
+    that stands count: they say yes to exactly what it shows.
     """
     rights = access.rights(approval, at)
-    votes = approval.votes.select_related("user", "acted_for").order_by("at", "pk")
-    if approval.kind == Kind.ANSWER:
-        votes = votes.filter(version=approval.version)
+    votes = approval.votes.filter(version=approval.version).select_related("user", "acted_for")
+    votes = votes.order_by("at", "pk")
     return [vote for vote in votes if Right(vote.user_id, vote.acted_for_id) in rights]
 
 
@@ -112,6 +113,18 @@ def snapshot(approval: Approval, now: datetime) -> policy.Snapshot:
         return replace(snapshot_of(approval), deadline_at=deadline_at)
     ask = policy.Ask(four_eyes=approval.four_eyes)
     return policy.Snapshot(ask, approval.operation.started_by_id, deadline_at)
+
+
+def begin_again(server_id: int) -> None:
+    """What is open for a server, and was agreed to before it is called as somebody else, is not.
+
+    Part of the transaction of that change. Who has voted sees the item again in their list.
+    """
+    mine = Approval.objects.filter(operation__server_id=server_id, state=ApprovalState.OPEN)
+    locked = mine.order_by("pk").select_for_update(no_key=True, of=("self",))
+    Approval.objects.filter(pk__in=list(locked.values_list("pk", flat=True))).update(
+        version=F("version") + 1
+    )
 
 
 def _ballots(votes: list[Vote]) -> list[policy.Ballot]:

@@ -14,6 +14,10 @@ input_requests_changed = Signal()
 #: that fails keeps it from ending.
 hold_ended = Signal()
 
+#: Sent with `server_id` in the transaction in which a server comes to be called under another name,
+#: or with another identity or credential: what people have agreed to was another call.
+server_identity_changed = Signal()
+
 
 def tell_input_requests_changed(operation_id: UUID) -> None:
     """Send the signal once the current transaction commits; a failing receiver is logged."""

@@ -20,6 +20,7 @@ from tasks_monitor.engine.endpoints import credential_headers, endpoint_of
 from tasks_monitor.engine.errors import Refused
 from tasks_monitor.models import Answerers, AuthKind, Era, Server, Tool
 from tasks_monitor.session import Session, ToolList
+from tasks_monitor.signals import server_identity_changed
 from tasks_monitor.transport import Transport
 
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
@@ -29,6 +30,8 @@ _HEADER_VALUE: Final = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,4094}[\x21-\x7e]
 _OURS: Final = re.compile(
     r"(?i)accept|content-.*|host|connection|transfer-encoding|mcp-.*|user-agent|cookie"
 )
+#: Columns that say as whom a call is made: who agreed to one agreed to these.
+_SHOWN_TO_DECIDE: Final = frozenset({"name", "identity", "auth_kind", "credential"})
 
 
 def bearer(token: str) -> dict[str, Any]:
@@ -118,6 +121,8 @@ def change_server(
             server.save()
     except IntegrityError:
         raise Refused(f"This team has a server named {name} already.") from None
+    if not _SHOWN_TO_DECIDE.isdisjoint(changed):
+        server_identity_changed.send(None, server_id=server.pk)
     if changed:
         _record(server, "server.changed", actor, now, fields=", ".join(changed))
     return server

@@ -1,0 +1,472 @@
+"""Four eyes and quorum, attacked on every path: page, htmx, bulk, link, the verb behind them."""
+
+from collections.abc import Callable
+from pathlib import Path as File
+from typing import Any
+
+import pytest
+from django.urls import reverse
+
+from approvals.models import Approval, ApprovalState, Kind, Vote
+from mcpdesk.accounts.access import Member
+from mcpdesk.accounts.models import Membership, Role, Team, User
+from mcpdesk.audit.log import DESK
+from tasks_monitor.engine.servers import bearer, change_server
+from tasks_monitor.models import Server
+from tests.approvals.answers import questions_rule
+from tests.approvals.attacks import PATHS, Path, browser, by_page, by_verb, left, proof, untouched
+from tests.approvals.conftest import Ask, Join
+from tests.approvals.gates import a_gate
+from tests.factories import NOW, AbsenceFactory, ApprovalFactory, TeamFactory
+
+pytestmark = pytest.mark.django_db
+
+ROOT = File(__file__).parents[2]
+every_path = pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
+either_word = pytest.mark.parametrize("yes", [True, False], ids=["yes", "no"])
+
+
+@pytest.fixture(params=[Kind.GATE, Kind.ANSWER])
+def item(request: pytest.FixtureRequest, ask: Ask, team: Team, operator: Member) -> Approval:
+    """Something that `operator` started, for two approvers under four eyes."""
+    if request.param == Kind.GATE:
+        return a_gate(operator, {"quorum": 2, "four_eyes": True})
+    questions_rule(team)
+    return ask()
+
+
+def _always(team: Team, member: Member, stand_in: Member) -> None:
+    """`member` is away, now and for a long time."""
+    AbsenceFactory(
+        team=team, user=member.user, stand_in=stand_in.user, ends_at=NOW.replace(year=2099)
+    )
+
+
+# --- whoever started it
+
+
+def _as_they_are(starter: Member, team: Team, item: Approval, join: Join) -> None: ...
+
+
+def _as_approver(starter: Member, team: Team, item: Approval, join: Join) -> None:
+    Membership.objects.filter(user=starter.user).update(role=Role.APPROVER)
+
+
+def _as_admin(starter: Member, team: Team, item: Approval, join: Join) -> None:
+    Membership.objects.filter(user=starter.user).update(role=Role.ADMIN)
+
+
+def _as_superuser(starter: Member, team: Team, item: Approval, join: Join) -> None:
+    _as_admin(starter, team, item, join)
+    User.objects.filter(pk=starter.user_id).update(is_superuser=True, is_staff=True)
+
+
+def _as_named(starter: Member, team: Team, item: Approval, join: Join) -> None:
+    item.people.add(starter.user)
+
+
+def _as_stand_in(starter: Member, team: Team, item: Approval, join: Join) -> None:
+    _always(team, join(Role.APPROVER), starter)
+    _always(team, join(Role.ADMIN), starter)
+
+
+@every_path
+@either_word
+@pytest.mark.parametrize(
+    "disguise",
+    [_as_they_are, _as_approver, _as_admin, _as_superuser, _as_named, _as_stand_in],
+)
+def test_whoever_started_it_says_neither_yes_nor_no(
+    item: Approval,
+    operator: Member,
+    team: Team,
+    join: Join,
+    path: Path,
+    yes: bool,
+    disguise: Callable[..., None],
+) -> None:
+    disguise(operator, team, item, join)
+    path(item, operator, proof(item, operator), yes=yes)
+    assert untouched(item)
+
+
+@every_path
+@either_word
+def test_nobody_acts_for_whoever_started_it(
+    item: Approval, operator: Member, team: Team, join: Join, path: Path, yes: bool
+) -> None:
+    _as_admin(operator, team, item, join)
+    stand_in = join(Role.OPERATOR)
+    _always(team, operator, stand_in)
+    path(item, stand_in, proof(item, stand_in), yes=yes)
+    assert untouched(item)
+
+
+# --- one person, counted twice
+
+
+@pytest.mark.parametrize("first", PATHS.values(), ids=PATHS)
+@pytest.mark.parametrize("second", PATHS.values(), ids=PATHS)
+def test_one_person_on_two_paths_is_one_person(
+    item: Approval, approver: Member, first: Path, second: Path
+) -> None:
+    for path in (first, second, first):
+        path(item, approver, proof(item, approver), yes=True)
+    assert Vote.objects.filter(user=approver.user).count() == 1
+    assert not left(item)
+
+
+@every_path
+def test_one_person_with_every_right_there_is_is_one_person(
+    item: Approval, approver: Member, team: Team, join: Join, path: Path
+) -> None:
+    Membership.objects.filter(user=approver.user).update(role=Role.ADMIN)
+    User.objects.filter(pk=approver.user_id).update(is_superuser=True)
+    item.people.add(approver.user)
+    for _ in range(2):
+        _always(team, join(Role.APPROVER), approver)
+    for _ in range(3):
+        path(item, approver, proof(item, approver), yes=True)
+    assert not left(item)
+
+
+@every_path
+def test_two_people_are_two(item: Approval, approver: Member, join: Join, path: Path) -> None:
+    path(item, approver, proof(item, approver), yes=True)
+    assert not left(item)
+    second = join()
+    # what somebody proposed is confirmed on its own page, never among others
+    confirm = by_page if item.kind == Kind.ANSWER else path
+    confirm(item, second, proof(item, second), yes=True)
+    assert left(item)
+
+
+# --- who has no business there
+
+
+@every_path
+@either_word
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.AUDITOR, Role.OPERATOR])
+def test_who_was_not_asked_says_neither_yes_nor_no(
+    item: Approval, join: Join, path: Path, yes: bool, role: Role
+) -> None:
+    other = join(role)
+    User.objects.filter(pk=other.user_id).update(is_superuser=True, is_staff=True)
+    path(item, other, proof(item, other), yes=yes)
+    assert untouched(item)
+
+
+@every_path
+@either_word
+def test_another_teams_admin_finds_nothing(
+    item: Approval, join: Join, path: Path, yes: bool
+) -> None:
+    stranger = join(Role.ADMIN, team=TeamFactory())
+    response = path(item, stranger, proof(item, stranger), yes=yes)
+    assert untouched(item)
+    if path is by_page:
+        assert response.status_code == 404
+
+
+@every_path
+def test_a_superuser_who_is_in_no_team_finds_nothing(
+    item: Approval, join: Join, path: Path
+) -> None:
+    member = join(Role.ADMIN)
+    User.objects.filter(pk=member.user_id).update(is_superuser=True, is_staff=True)
+    Membership.objects.filter(user=member.user).delete()
+    path(item, member, proof(item, member), yes=True)
+    assert untouched(item)
+
+
+@every_path
+@either_word
+@pytest.mark.parametrize(
+    "leave",
+    [
+        lambda user: Membership.objects.filter(user=user).delete(),
+        lambda user: User.objects.filter(pk=user.pk).update(is_active=False),
+        lambda user: Membership.objects.filter(user=user).update(role=Role.VIEWER),
+        lambda user: Membership.objects.filter(user=user).update(team=TeamFactory()),
+    ],
+    ids=["removed", "deactivated", "demoted", "moved"],
+)
+def test_who_left_after_the_form_was_shown_decides_nothing_with_it(
+    item: Approval, approver: Member, path: Path, yes: bool, leave: Callable[[User], Any]
+) -> None:
+    token = proof(item, approver)
+    leave(approver.user)
+    path(item, approver, token, yes=yes)
+    assert untouched(item)
+
+
+@pytest.mark.parametrize(
+    "leave",
+    [
+        lambda user: Membership.objects.filter(user=user).delete(),
+        lambda user: User.objects.filter(pk=user.pk).update(is_active=False),
+        lambda user: Membership.objects.filter(user=user).update(role=Role.OPERATOR),
+        lambda user: Membership.objects.filter(user=user).update(team=TeamFactory()),
+    ],
+    ids=["removed", "deactivated", "demoted", "moved"],
+)
+def test_a_yes_of_somebody_who_left_counts_no_more(
+    item: Approval, approver: Member, join: Join, leave: Callable[[User], Any]
+) -> None:
+    by_page(item, approver, proof(item, approver), yes=True)
+    leave(approver.user)
+    second = join()
+    by_page(item, second, proof(item, second), yes=True)
+    assert not left(item)
+    third = join()
+    by_page(item, third, proof(item, third), yes=True)
+    assert left(item)
+
+
+# --- the proof of what was shown
+
+
+@every_path
+@either_word
+def test_another_persons_form_is_worth_nothing(
+    item: Approval, approver: Member, join: Join, path: Path, yes: bool
+) -> None:
+    path(item, approver, proof(item, join()), yes=yes)
+    path(item, approver, proof(item, join(Role.ADMIN)), yes=yes)
+    assert untouched(item)
+
+
+@every_path
+@either_word
+def test_another_items_form_is_worth_nothing(
+    item: Approval, approver: Member, team: Team, path: Path, yes: bool
+) -> None:
+    other = ApprovalFactory(input_request__operation__server__team=team)
+    path(item, approver, proof(other, approver), yes=yes)
+    assert untouched(item)
+
+
+@every_path
+@either_word
+def test_a_form_of_an_older_version_is_worth_nothing(
+    item: Approval, approver: Member, path: Path, yes: bool
+) -> None:
+    token = proof(item, approver)
+    Approval.objects.update(version=2)
+    path(item, approver, token, yes=yes)
+    assert untouched(item)
+
+
+def test_a_form_posted_again_after_it_decided_changes_nothing(
+    item: Approval, approver: Member, join: Join
+) -> None:
+    second = join()
+    for member in (approver, second):
+        token = proof(item, member)
+        for _ in range(3):
+            by_page(item, member, token, yes=True)
+    assert left(item)
+    before = Approval.objects.values().get(pk=item.pk), list(Vote.objects.values())
+    for yes in (True, False):
+        by_page(item, second, token, yes=yes)
+        by_verb(item, second, token, yes=yes)
+    assert before == (Approval.objects.values().get(pk=item.pk), list(Vote.objects.values()))
+
+
+def test_opening_a_link_decides_nothing_whatever_the_address_says(
+    item: Approval, approver: Member
+) -> None:
+    client, word = browser(approver), "approve" if item.kind == Kind.GATE else "accept"
+    given = {"choice": word, "binding": proof(item, approver), "reason": "because"}
+    several = {"item": str(item.pk), f"binding-{item.pk}": given["binding"], "choice": "approve"}
+    page, decide = (reverse(name, args=[item.pk]) for name in ("inbox_item", "inbox_decide"))
+    for ask in (client.get, client.head):
+        assert ask(page, given).status_code == 200
+        assert ask(reverse("inbox_several"), several).status_code == 200
+        assert ask(decide, given).status_code == 405
+    assert untouched(item)
+
+
+# --- what is agreed to changes on the way
+
+
+@pytest.mark.parametrize(
+    "change", [{"identity": "root"}, {"credential": bearer("other")}, {"name": "other"}]
+)
+def test_a_yes_to_a_call_in_one_name_is_none_to_a_call_in_another(
+    item: Approval, approver: Member, join: Join, change: dict[str, Any]
+) -> None:
+    by_page(item, approver, proof(item, approver), yes=True)
+    _change(item.operation.server, **change)
+    second = join()
+    by_page(item, second, proof(item, second), yes=True)
+    assert not left(item)
+    by_page(item, approver, proof(item, approver), yes=True)
+    assert left(item)
+
+
+def test_another_limit_of_the_server_leaves_the_votes_alone(
+    item: Approval, approver: Member, join: Join
+) -> None:
+    by_page(item, approver, proof(item, approver), yes=True)
+    _change(item.operation.server, max_in_flight=3)
+    second = join()
+    by_page(item, second, proof(item, second), yes=True)
+    assert left(item)
+
+
+def _change(server: Server, **change: Any) -> None:
+    columns = ("name", "identity", "allow_private", "questions_to", "paused", "max_in_flight")
+    kept = {name: getattr(server, name) for name in (*columns, "call_timeout_s")}
+    kept |= {"auth_kind": "bearer" if "credential" in change else "none", "credential": None}
+    change_server(server.pk, **{**kept, **change}, actor=DESK, now=NOW)
+
+
+# --- somebody else's name
+
+
+@pytest.mark.parametrize(
+    "email",
+    [
+        "APPROVER@example.test",
+        "approver+2@example.test",
+        "ａpprover@example.test",
+        "approver@example.test\u200b",
+        '"approver"@example.test',
+    ],
+)
+def test_no_spelling_of_an_address_makes_a_second_voter(
+    item: Approval, join: Join, email: str
+) -> None:
+    admin, approver = join(Role.ADMIN), join(user__email="approver@example.test")
+    people = User.objects.count()
+    form = {"email": email, "name": "Second", "role": "approver", "password": "violet tractor 9"}
+    assert browser(admin).post("/team/add/", form).status_code == 422
+    assert User.objects.count() == people
+    by_page(item, approver, proof(item, approver), yes=True)
+    assert not left(item)
+
+
+# --- stand-ins
+
+
+def test_a_person_and_their_stand_in_are_one_whoever_comes_first(
+    item: Approval, approver: Member, team: Team, join: Join
+) -> None:
+    stand_in = join(Role.OPERATOR)
+    _always(team, approver, stand_in)
+    for member in (stand_in, approver, stand_in):
+        by_page(item, member, proof(item, member), yes=True)
+    assert not left(item)
+    assert Vote.objects.get(user=stand_in.user).acted_for == approver.user
+    other = join()
+    by_page(item, other, proof(item, other), yes=True)
+    assert left(item)
+
+
+def test_two_stand_ins_of_one_person_are_one(
+    item: Approval, approver: Member, team: Team, join: Join
+) -> None:
+    for _ in range(2):
+        stand_in = join(Role.OPERATOR)
+        _always(team, approver, stand_in)
+        by_page(item, stand_in, proof(item, stand_in), yes=True)
+    assert Vote.objects.count() == 2
+    assert not left(item)
+
+
+def test_a_stand_in_of_two_people_is_one(
+    item: Approval, approver: Member, team: Team, join: Join
+) -> None:
+    stand_in = join(Role.OPERATOR)
+    for away in (approver, join()):
+        _always(team, away, stand_in)
+    for _ in range(2):
+        by_page(item, stand_in, proof(item, stand_in), yes=True)
+    assert not left(item)
+
+
+def test_people_who_stand_in_for_each_other_gain_nothing(
+    item: Approval, approver: Member, team: Team, join: Join
+) -> None:
+    other = join(Role.OPERATOR)
+    _always(team, approver, other)
+    _always(team, other, approver)
+    for member in (approver, other):
+        by_page(item, member, proof(item, member), yes=True)
+    assert not left(item)
+
+
+@every_path
+def test_a_stand_in_of_a_stand_in_says_nothing(
+    item: Approval, approver: Member, team: Team, join: Join, path: Path
+) -> None:
+    second, third = join(Role.OPERATOR), join(Role.OPERATOR)
+    _always(team, approver, second)
+    _always(team, second, third)
+    path(item, third, proof(item, third), yes=True)
+    assert untouched(item)
+
+
+def test_a_stand_ins_yes_ends_with_the_absence(
+    item: Approval, approver: Member, team: Team, join: Join
+) -> None:
+    stand_in = join(Role.OPERATOR)
+    absence = AbsenceFactory(
+        team=team,
+        user=approver.user,
+        stand_in=stand_in.user,
+        ends_at=NOW.replace(year=2099),
+    )
+    by_page(item, stand_in, proof(item, stand_in), yes=True)
+    absence.ends_at = NOW
+    absence.save()
+    other = join()
+    by_page(item, other, proof(item, other), yes=True)
+    assert not left(item)
+
+
+def test_who_voted_in_their_own_right_and_lost_it_does_not_keep_the_vote_as_a_stand_in(
+    item: Approval, approver: Member, team: Team, join: Join
+) -> None:
+    own = join()
+    by_page(item, own, proof(item, own), yes=True)
+    Membership.objects.filter(user=own.user).update(role=Role.OPERATOR)
+    _always(team, approver, own)
+    by_page(item, approver, proof(item, approver), yes=True)
+    assert not left(item)
+
+
+def test_an_absence_that_is_set_after_the_vote_does_not_make_two_of_one(
+    item: Approval, approver: Member, team: Team, join: Join
+) -> None:
+    by_page(item, approver, proof(item, approver), yes=True)
+    stand_in = join(Role.OPERATOR)
+    _always(team, approver, stand_in)
+    by_page(item, stand_in, proof(item, stand_in), yes=True)
+    assert not left(item)
+
+
+def test_no_line_of_the_product_asks_whether_somebody_is_a_superuser() -> None:
+    files = [f for part in ("approvals", "mcpdesk", "tasks_monitor") for f in _lines_of(part)]
+    asks = [file for file in files if "is_superuser" in file.read_text()]
+    # the manager that makes accounts has to take the word from Django
+    assert asks == [ROOT / "mcpdesk/accounts/models.py"]
+
+
+def _lines_of(part: str) -> list[File]:
+    return [f for f in (ROOT / part).glob("**/*.py") if "migrations" not in f.parts]
+
+
+def test_a_refusal_stands_also_when_others_said_yes(
+    item: Approval, approver: Member, join: Join
+) -> None:
+    by_page(item, approver, proof(item, approver), yes=True)
+    second = join()
+    by_page(item, second, proof(item, second), yes=False)
+    third = join()
+    by_page(item, third, proof(item, third), yes=True)
+    item.refresh_from_db()
+    assert item.state == ApprovalState.DECIDED
+    assert item.decided_by == second.user
+    assert not left(item)
