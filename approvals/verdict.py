@@ -26,6 +26,7 @@ OVERDUE = "The time to decide this has passed. Nothing was decided."
 NEEDS_REASON = "Say why you deny it: whoever asked reads it. Nothing was decided."
 LONG_REASON = "The reason has at most 500 characters of text. Nothing was decided."
 SAID_BEFORE = "You approved this before, and a person counts once. Nothing changed."
+NO_POLICY = "Who has to approve it cannot be read any more, so nothing was decided."
 NO_GATE = "This item asks something else. Nothing was decided."
 MAX_REASON_CHARS = 500
 
@@ -61,6 +62,8 @@ def decide_gate(
             return _decide(approval_id, member, word, now, channel)
     except engine_errors.Refused as refused:
         return Refused(f"{refused.sentence} Nothing was decided.")
+    except policy.BadRule:
+        return Refused(NO_POLICY)
 
 
 def _decide(

@@ -89,10 +89,16 @@ def came_to(approval: Approval, now: datetime) -> policy.Decision:
 
 
 def progress(approval: Approval, now: datetime) -> Progress:
-    """How far an open item has come at `now` (UTC). Raises policy.BadRule."""
+    """How far an open item has come at `now` (UTC), for pages.
+
+    Nothing, where its policy cannot be read: it stays readable, and nobody can agree to it.
+    """
+    try:
+        # a page says how many agreed also when the deadline has passed
+        timeless = replace(snapshot(approval, now), deadline_at=None)
+    except policy.BadRule:
+        return Progress(0, 1, [])
     votes = standing(approval, now)
-    # a page says how many agreed also when the deadline has passed
-    timeless = replace(snapshot(approval, now), deadline_at=None)
     found = policy.decision(timeless, _ballots(votes), now)
     return Progress(_agreeing(found), timeless.ask.quorum, votes)
 

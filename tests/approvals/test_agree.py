@@ -18,6 +18,7 @@ from mcpdesk.accounts.models import Membership, Role, Team, User
 from mcpdesk.audit.models import Event
 from tasks_monitor.models import Delivery, InputRequest
 from tests.approvals.answers import LATER, confirm, propose, questions_rule, token
+from tests.approvals.attacks import browser
 from tests.approvals.conftest import Ask, Join
 from tests.factories import NOW, AbsenceFactory, url_params
 
@@ -260,6 +261,7 @@ def test_a_policy_that_cannot_be_read_lets_nobody_agree_and_everybody_decline(
 ) -> None:
     approval = ask(fields=NAME)
     Approval.objects.update(policy={"ask": {"quorum": "two"}})
+    assert browser(approver).get(f"/inbox/{approval.pk}/").status_code == 200
     assert propose(approval, approver, API) == Refused(NO_POLICY)
     assert isinstance(propose(approval, approver, choice=Choice.DECLINE), Decided)
 

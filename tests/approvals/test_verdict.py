@@ -16,6 +16,7 @@ from approvals.verdict import (
     LONG_REASON,
     NEEDS_REASON,
     NO_GATE,
+    NO_POLICY,
     NOT_YOURS,
     OVERDUE,
     SAID_BEFORE,
@@ -247,6 +248,16 @@ def test_the_list_of_who_may_decide_agrees_with_asking_each_of_them(
     asked = {one.user_id for one in (starter, *others) if access.may_decide(one, approval)}
     listed = access.deciders(approval).values_list("user_id", flat=True)
     assert sorted(listed) == sorted(asked)
+
+
+def test_a_policy_that_cannot_be_read_lets_nobody_decide(
+    operator: Member, approver: Member
+) -> None:
+    approval = a_gate(operator)
+    Approval.objects.update(policy={"ask": {"quorum": "two"}})
+    for verdict in Verdict:
+        assert say(approval, approver, verdict) == Refused(NO_POLICY)
+    assert _nothing_was_written(approval)
 
 
 # --- the binding
