@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from approvals import claim, drafts, folds, forms, item, question
+from approvals import claim, drafts, folds, forms, item, question, standstill
 from approvals.item import Form
 from approvals.models import Approval, ApprovalState, Audience, Kind, Shape
 from approvals.question import Question
@@ -90,14 +90,21 @@ def _one(
 
 def _is_plain(approval: Approval, member: Member, now: datetime) -> bool:
     """Whether all that has to be seen before it is answered fits in beside another question."""
-    overdue = approval.deadline_at is not None and approval.deadline_at <= now
     return (
         approval.shape in _PLAIN
-        and not overdue
+        and not _is_overdue(approval, now)
         and claim.one_decides(approval)
         and claim.why_not(approval, member.user_id, now) is None
         and not folds.of(approval)
     )
+
+
+def _is_overdue(approval: Approval, now: datetime) -> bool:
+    """A hold is looked up only where the deadline would have passed without one."""
+    if approval.deadline_at is None or approval.deadline_at > now:
+        return False
+    deadline = standstill.deadline_of(approval, now)
+    return deadline is not None and deadline <= now
 
 
 def _waits_for(approval: Approval) -> str:

@@ -221,6 +221,8 @@ class Operation(models.Model):
             # selectors.operations: the team's list, newest first, by state
             models.Index(fields=["team", "-created_at", "id"], name="operation_by_team"),
             models.Index(fields=["team", "state", "-created_at"], name="operation_by_state"),
+            # approvals.earlier: the last call of the same tool
+            models.Index(fields=["server", "tool_name", "-created_at"], name="operation_by_tool"),
         ]
 
     def __str__(self) -> str:

@@ -11,7 +11,13 @@ from tasks_monitor.engine.apply_task import apply_task, poll_delay, schedule
 from tasks_monitor.engine.claim import Claim, array
 from tasks_monitor.engine.rows import lock, move, note
 from tasks_monitor.engine.work import Cancel, Poll, Update
-from tasks_monitor.models import Delivery, DeliveryState, InputRequestSource, Operation, hash_task_id
+from tasks_monitor.models import (
+    Delivery,
+    DeliveryState,
+    InputRequestSource,
+    Operation,
+    hash_task_id,
+)
 from tasks_monitor.session import Step
 from tasks_monitor.states import POLLED, TERMINAL, State
 

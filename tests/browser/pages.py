@@ -25,6 +25,8 @@ NO_PAGES = {
     "inbox_badge": "a part of every page",
     "holds": "a part of every page",
     "inbox_item_live": "a part of an item's page",
+    "inbox_item_beside": "a part of an item's page",
+    "inbox_item_work": "a part of an item's page",
     "operation_result": "a file",
     "policies_export": "a file",
     "push_worker": "a script for the browser",
@@ -96,6 +98,8 @@ def _items(team: Crew, server: int) -> dict[str, Approval]:
         "not-a-form": ("ask_form", '{"question": "nested"}'),
         "not-offered": ("ask_form", '{"question": "sampling"}'),
         "answered": ("ask_once", "{}"),
+        "claimed": ("ask_once", "{}"),
+        "two-questions": ("task_asks_many", "{}"),
         "gate": ("purge_partition", '{"partition": "events_2024_q1"}'),
         "gate-folded": ("purge_partition", json.dumps({"partition": "x" * 700})),
     }
@@ -106,6 +110,9 @@ def _items(team: Crew, server: int) -> dict[str, Approval]:
     page = team.approver.open(path(items["answered"]), java_script_enabled=False)
     page.get_by_role("button", name="Decline").click()
     until(lambda: Approval.objects.get(pk=items["answered"].pk).state == ApprovalState.DECIDED)
+    page = team.approver.open(path(items["claimed"]), java_script_enabled=False)
+    page.get_by_role("button", name="Claim for 15 min").click()
+    expect(page.get_by_text("You have claimed this")).to_be_visible()
     return items
 
 
@@ -180,6 +187,7 @@ def _policy_pages(team: Crew) -> list[Shot]:
         Shot("policy-delete", "policy_delete", team.admin, f"/policies/{rule}/delete/"),
         Shot("policy-history", "policies_history", team.auditor, "/policies/history/"),
         Shot("policy-import", "policies_import", team.admin, "/policies/import/"),
+        Shot("reasons", "reasons", team.admin, "/policies/reasons/"),
         Shot("remembered", "remembered", team.approver, "/policies/remembered/"),
     ]
 
