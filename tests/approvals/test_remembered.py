@@ -301,6 +301,16 @@ def test_under_four_eyes_the_votes_of_whoever_starts_do_not_count_for_the_quorum
     assert not asks(operator, call)
 
 
+def test_under_four_eyes_whoever_had_it_remembered_starts_nothing_by_it_though_others_are_enough(
+    operator: Member, approver: Member, server: Server, call: dict[str, Any], join: Join
+) -> None:
+    admin, other = join(Role.ADMIN), join(Role.OPERATOR)
+    left(operator, server, approver, admin, scope=TEAM, ask={"quorum": 2})
+    PolicyRule.objects.update(ask=ASK)
+    assert asks(admin, call)
+    assert not asks(other, call)
+
+
 def test_without_four_eyes_whoever_approved_their_own_call_may_start_it_again(
     operator: Member, server: Server, call: dict[str, Any]
 ) -> None:
