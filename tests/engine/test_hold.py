@@ -1,5 +1,6 @@
 """Hold: nothing is sent while it is on, polls go on, and what waited leaves when it ends."""
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 from unittest import mock
@@ -366,22 +367,32 @@ def _race(desk: ScriptedDesk, operation: Operation) -> tuple[int, int]:
 
     Returns how many calls were on record when the hold had committed, and how many in the end.
     """
+    known = []
+
+    def hold() -> None:
+        stop(desk)
+        known.append(Attempt.objects.filter(operation=operation).count())
+
+    _while_a_worker_prepares(desk, hold)
+    return known[0], Attempt.objects.filter(operation=operation).count()
+
+
+def _while_a_worker_prepares(desk: ScriptedDesk, verb: Callable[[], object]) -> None:
+    """The worker has looked whether it may send; then it meets whoever is done with the verb."""
     (taken,) = claim(desk.clock.now, 10)
-    meeting, known = Meeting(), []
+    meeting = Meeting()
 
     def look(server_id: int) -> bool:
         found = stops(server_id)
         meeting.wait()
         return found
 
-    def hold() -> None:
-        stop(desk)
-        known.append(Attempt.objects.filter(operation=operation).count())
+    def carry_out() -> None:
+        verb()
         meeting.wait()
 
     with mock.patch("tasks_monitor.engine.prepare.stops", look):
-        side_by_side(lambda: prepare([taken], desk.clock.now), hold)
-    return known[0], Attempt.objects.filter(operation=operation).count()
+        side_by_side(lambda: prepare([taken], desk.clock.now), carry_out)
 
 
 @pytest.fixture
@@ -402,3 +413,23 @@ def test_control_without_the_lock_a_call_leaves_after_the_hold(racing_desk: Scri
     with mock.patch("tasks_monitor.engine.hold._wait_for_senders"):
         known, in_the_end = _race(racing_desk, operation)
     assert (known, in_the_end) == (0, 1)
+
+
+def _race_of_the_end(desk: ScriptedDesk) -> Operation:
+    """A worker is about to put a call aside while the hold ends."""
+    hold, operation = stop(desk), desk.start()
+    _while_a_worker_prepares(desk, lambda: go_on(desk, hold))
+    operation.refresh_from_db()
+    return operation
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_call_is_put_aside_after_the_hold_ended(racing_desk: ScriptedDesk) -> None:
+    assert _race_of_the_end(racing_desk).due_at == NOW
+
+
+@pytest.mark.django_db(transaction=True)
+def test_control_without_the_lock_a_call_is_put_aside_for_ever(racing_desk: ScriptedDesk) -> None:
+    with mock.patch("tasks_monitor.engine.hold._wait_for_senders"):
+        operation = _race_of_the_end(racing_desk)
+    assert (operation.state, operation.due_at) == (State.READY, None)
