@@ -98,6 +98,31 @@ def test_a_change_reaches_open_pages_by_itself(
     )
 
 
+@pytest.mark.parametrize("whole_team", [False, True])
+def test_a_hold_is_said_on_open_pages_by_itself_and_so_is_its_end(
+    operator: Membership, server: Server, open_as: Open, whole_team: bool
+) -> None:
+    operation = OperationFactory(server=server, state=State.READY)
+    viewer = MembershipFactory(team=operator.team, role=Role.VIEWER)
+    pages = [open_as(viewer, "/inbox/"), open_as(operator, f"/operations/{operation.pk}/")]
+    for page in pages:
+        is_live(page)
+    with_js = open_as(operator, "/holds/new/" if whole_team else f"/holds/new/?server={server.pk}")
+    with_js.get_by_label("Why").fill("Odd payments")
+    with_js.get_by_role("button", name="Stop sending").click()
+    for page in pages:
+        banner = page.locator("#holds")
+        expect(banner).to_contain_text("says", timeout=WITHIN_MS)
+        expect(banner).to_contain_text("Odd payments")
+    expect(pages[1].locator("#operation-state")).to_contain_text("Held: nothing is sent")
+
+    admin = open_as(MembershipFactory(team=operator.team, role=Role.ADMIN), "/team/")
+    admin.get_by_role("link", name="Send again").click()
+    admin.get_by_role("button", name="Send again").click()
+    for page in pages:
+        expect(page.locator("#holds")).not_to_contain_text("says", timeout=WITHIN_MS)
+
+
 def test_a_live_update_never_eats_what_is_being_typed(
     operator: Membership, server: Server, open_as: Open
 ) -> None:
