@@ -21,7 +21,7 @@ class RememberForm(forms.Form):
         choices=(("same", "exactly these arguments"), ("any", "any arguments")),
     )
     remember_for = forms.ChoiceField(
-        label="started by",
+        label="Started by",
         choices=(("starter", "the same person"), ("team", "anybody who may start it")),
     )
     remember_hours = forms.TypedChoiceField(
