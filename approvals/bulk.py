@@ -69,6 +69,10 @@ class Shown:
     asked: Question | None
     token: str
 
+    @property
+    def server_host(self) -> str:
+        return question.server_host(self.approval.operation.server.url)
+
 
 @dataclass(frozen=True, slots=True)
 class Line:

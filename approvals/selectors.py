@@ -228,12 +228,14 @@ def _for_rows(queryset: QuerySet[Approval], member: Member) -> QuerySet[Any]:
 
 
 def _given() -> Coalesce:
-    """How many people have approved what is asked now."""
+    """How many people have approved what is asked now, of those who may still decide at all."""
     votes = Vote.objects.filter(
         approval=OuterRef("pk"),
         version=OuterRef("version"),
         choice__in=(Verdict.APPROVE, Choice.ACCEPT),
         user__is_active=True,
+        user__memberships__team=OuterRef("team"),
+        user__memberships__role__in=access.DECIDING_ROLES,
     )
     counted = votes.order_by().values("approval").annotate(number=Count("pk")).values("number")
     return Coalesce(Subquery(counted), 0)

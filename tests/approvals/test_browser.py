@@ -10,7 +10,7 @@ from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
 
 from approvals import intake
-from approvals.models import Approval, Choice, Vote
+from approvals.models import Approval, Choice, SavedFilter, Vote
 from mcpdesk.accounts.access import Member
 from tasks_monitor.models import InputRequest, InputRequestState
 from tests.approvals.conftest import Ask, Join
@@ -417,3 +417,34 @@ def test_several_are_decided_without_javascript(
     picked.refresh_from_db()
     left.refresh_from_db()
     assert (picked.decision, left.is_open) == (Choice.DECLINE, True)
+
+
+def test_a_key_claims_what_is_opened_and_gives_it_back(
+    ask: Ask, approver: Member, open_page: Open
+) -> None:
+    approval = ask()
+    page = open_page(approver, _path(approval))
+    page.keyboard.press("c")
+    expect(page.locator(f"#row-{approval.pk}")).to_contain_text("claimed by you")
+    page.locator("#item-title").focus()
+    page.keyboard.press("c")
+    expect(page.locator(f"#row-{approval.pk}")).not_to_contain_text("claimed by you")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1440])
+def test_no_page_of_several_items_keeps_anybody_out(
+    ask: Ask, approver: Member, open_page: Open, scheme: str, width: int
+) -> None:
+    first, second, form = ask(), ask(), ask(fields=NAME)
+    SavedFilter.objects.create(team=approver.team, user=approver.user, name="x", query="tool=x")
+    picked = "&".join(f"item={one.pk}" for one in (first, second, form))
+    size = {"width": width, "height": 900}
+    page = open_page(approver, "/inbox/", color_scheme=scheme, viewport=size)
+    page.check(f"#pick-{first.pk}")
+    for path in ("", f"/inbox/several/?choice=deny&{picked}", "/inbox/filters/"):
+        if path:
+            page.goto(path)
+        found = Axe().run(page).response["violations"]
+        assert [(path, rule["id"], rule["nodes"][0]["html"]) for rule in found] == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path

@@ -123,12 +123,19 @@ def _inbox(team: Crew, items: dict[str, Approval], empty: Crew) -> list[Shot]:
         "inbox-team": ("inbox", approver, "/inbox/?tab=team"),
         "inbox-decided": ("inbox", approver, "/inbox/?tab=decided"),
         "inbox-nothing-matches": ("inbox", approver, "/inbox/?tool=nothing-like-this"),
+        "inbox-several": ("inbox_several", approver, _several(items)),
+        "inbox-saved-lists": ("inbox_filters", approver, "/inbox/filters/"),
         "inbox-empty": ("inbox", empty.approver, "/inbox/"),
     }
     shown = [Shot(f"item-{n}", "inbox_item", approver, path(item)) for n, item in items.items()]
     started = Shot("gate-seen-by-operator", "inbox_item", team.operator, path(items["gate"]))
     seen = Shot("item-seen-by-auditor", "inbox_item", team.auditor, path(items["form"]))
     return [*(Shot(name, *where) for name, where in lists.items()), *shown, started, seen]
+
+
+def _several(items: dict[str, Approval]) -> str:
+    picked = "&".join(f"item={items[name].pk}" for name in ("gate", "confirm", "form"))
+    return f"/inbox/several/?choice=approve&{picked}"
 
 
 def _operation_pages(team: Crew, started: dict[str, str]) -> list[Shot]:
