@@ -112,6 +112,14 @@ def _note(chars: str, kind: SegmentKind) -> str:
     return f"{len(chars)} {kind.value} characters"
 
 
+_RIGHT_TO_LEFT: Final = regex.compile(r"[\p{bc=R}\p{bc=AL}]")
+
+
+def reads_right_to_left(text: str) -> bool:
+    """Whether any of it is written right to left, so that its neighbours could be reordered."""
+    return _RIGHT_TO_LEFT.search(text) is not None
+
+
 _GAP: Final = r"\b[^.!?]{0,60}?\b"
 _SWITCH_OFF: Final = regex.compile(
     r"\b(?:disable|deactivate|turn off|turning off|switch off|bypass|circumvent|skip|ignore"

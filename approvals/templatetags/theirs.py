@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 
 from approvals.filters import NEAR
 from approvals.folds import LONG_MESSAGE_CHARS
-from approvals.text import Segment, SegmentKind, reveal
+from approvals.text import Segment, SegmentKind, reads_right_to_left, reveal
 
 register = template.Library()
 
@@ -20,8 +20,13 @@ HUES = 6
 
 @register.filter
 def revealed(text: object) -> SafeString:
-    """A server's text, whole; characters that hide stand as their code points, marked."""
-    return format_html_join("", "{}", ((_shown(segment),) for segment in reveal(str(text))))
+    """A server's text, whole; characters that hide stand as their code points, marked.
+
+    What reads right to left is kept to itself (UAX 9, isolates): it reorders none of our words.
+    """
+    words = str(text)
+    shown = format_html_join("", "{}", ((_shown(segment),) for segment in reveal(words)))
+    return format_html("<bdi>{}</bdi>", shown) if reads_right_to_left(words) else shown
 
 
 @register.filter

@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from approvals.text import SegmentKind, reveal, warnings_for
+from approvals.text import SegmentKind, reads_right_to_left, reveal, warnings_for
 
 
 def _hidden(text: str) -> list[tuple[str, str]]:
@@ -148,3 +148,13 @@ def test_ordinary_questions_are_not_warned_about(text: str) -> None:
 def test_the_gravest_warning_comes_first_and_each_only_once() -> None:
     found = warnings_for("\u202epassword \u202epassword")
     assert [warning.code for warning in found] == ["bidi", "asks_for_secret"]
+
+
+@pytest.mark.parametrize("text", ["שלום", "Pay 5 to يوسف", "a\u07c1b"])
+def test_words_from_right_to_left_are_known(text: str) -> None:
+    assert reads_right_to_left(text)
+
+
+@pytest.mark.parametrize("text", ["", "5 + 5", "Ωmega", "日本", "שלום".encode().hex()])
+def test_words_from_left_to_right_are_left_alone(text: str) -> None:
+    assert not reads_right_to_left(text)
