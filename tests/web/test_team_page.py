@@ -223,6 +223,6 @@ def test_the_page_costs_the_same_for_a_team_of_any_size(
 ) -> None:
     MembershipFactory.create_batch(20, team=admin.team)
     # session, user, memberships, whom they stand in for, the page, the inbox's count,
-    # heartbeats, holds
-    with django_assert_num_queries(8):
+    # heartbeats, holds, alerts
+    with django_assert_num_queries(9):
         client.get("/team/")
