@@ -159,11 +159,12 @@ def test_people_may_still_decide_and_the_call_waits_for_the_end(
 ) -> None:
     approval = a_gate(operator, HOUR_OF_TIME)
     held = stop(operator, 1)
-    say(approval, approver, now=at(50))
+    # past the deadline as it was before the hold
+    say(approval, approver, now=at(90))
     operation = Operation.objects.get()
     assert (operation.state, Approval.objects.get().decision) == (State.READY, "approve")
-    go_on(operator, held, 60)
-    look(61, 1000)
+    go_on(operator, held, 100)
+    look(101, 1000)
     assert Approval.objects.get().decision == "approve"
 
 

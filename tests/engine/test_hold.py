@@ -21,7 +21,7 @@ from tasks_monitor.states import State
 from tests.engine import peer
 from tests.engine.conftest import an_operator
 from tests.engine.desk import Clock, ScriptedDesk
-from tests.engine.racing import Meeting, side_by_side
+from tests.engine.racing import Meeting, meeting_after, side_by_side
 from tests.factories import NOW, OperationFactory, ServerFactory
 
 pytestmark = pytest.mark.django_db
@@ -433,3 +433,52 @@ def test_control_without_the_lock_a_call_is_put_aside_for_ever(racing_desk: Scri
     with mock.patch("tasks_monitor.engine.hold._wait_for_senders"):
         operation = _race_of_the_end(racing_desk)
     assert (operation.state, operation.due_at) == (State.READY, None)
+
+
+def _ended_twice(desk: ScriptedDesk) -> tuple[list[object], datetime | None]:
+    """Two admins end one hold at once: what each was told, and the deadline afterwards."""
+    operation = OperationFactory(server=desk.server, deadline_at=NOW + 10 * MINUTE)
+    hold = stop(desk)
+    desk.clock.now += 5 * MINUTE
+    with meeting_after("tasks_monitor.engine.hold._last"):
+        told = side_by_side(lambda: go_on(desk, hold), lambda: go_on(desk, hold))
+    operation.refresh_from_db()
+    return told, operation.deadline_at
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_who_end_it_at_once_one_does_and_time_is_given_back_once(
+    racing_desk: ScriptedDesk,
+) -> None:
+    told, deadline = _ended_twice(racing_desk)
+    assert sorted(type(one).__name__ for one in told) == ["Hold", "Refused"]
+    assert deadline == NOW + 15 * MINUTE
+
+
+@pytest.mark.django_db(transaction=True)
+def test_control_without_the_lock_time_is_given_back_twice(racing_desk: ScriptedDesk) -> None:
+    with mock.patch("tasks_monitor.engine.hold._wait_for_senders"):
+        _, deadline = _ended_twice(racing_desk)
+    assert deadline == NOW + 20 * MINUTE
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_who_stop_it_at_once_the_second_is_told_who_was_first(
+    racing_desk: ScriptedDesk,
+) -> None:
+    with meeting_after("tasks_monitor.engine.hold._checked"):
+        told = side_by_side(lambda: stop(racing_desk), lambda: stop(racing_desk))
+    assert sorted(type(one).__name__ for one in told) == ["Hold", "Refused"]
+    assert Hold.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_control_without_the_lock_only_the_database_refuses_a_second_one(
+    racing_desk: ScriptedDesk,
+) -> None:
+    with (
+        mock.patch("tasks_monitor.engine.hold._wait_for_senders"),
+        meeting_after("tasks_monitor.engine.hold._refuse_second"),
+    ):
+        told = side_by_side(lambda: stop(racing_desk), lambda: stop(racing_desk))
+    assert sorted(type(one).__name__ for one in told) == ["Hold", "IntegrityError"]
