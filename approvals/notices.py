@@ -101,7 +101,7 @@ def closed(approval: Approval, now: datetime) -> None:
     """It is over: what was not sent yet is dropped, what was sent says what came of it."""
     ending = _ending(approval)
     about = _about(approval)
-    outbox.drop(about, topics=_WAITING)
+    outbox.drop(about, now=now, topics=_WAITING)
     over = _notice(approval, Topic.ASKED, "approval.closed", ending, ending)
     outbox.follow_up(about, over, now=now)
     somebody_again(approval, now)

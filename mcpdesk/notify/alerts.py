@@ -54,7 +54,7 @@ def close_alert(team_id: int, matter: str, now: datetime, *, actor: Actor = DESK
         sentence=f"This is over: {alert.sentence}",
         path=alert.path or "/inbox/",
     )
-    outbox.drop(_about(alert))
+    outbox.drop(_about(alert), now=now)
     outbox.follow_up(_about(alert), over, now=now)
     return alert
 

@@ -49,7 +49,7 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What is to be said, in our own words; names that others gave stand in `facts` alone.
+    """What is to be said, in our own words; what others named is quoted, or stands in `facts`.
 
     `event` is what a webhook is told happened. `path` leads to the page. `arguments` (JSON text)
     leave the desk only where the team allows it. `step` tells two of one event apart: the same
@@ -72,8 +72,15 @@ class Notice:
             "sentence": one_line(self.sentence, 300),
             "path": self.path,
             "facts": [[one_line(label), one_line(value)] for label, value in self.facts],
-            "arguments": self.arguments[:MAX_ARGUMENTS_CHARS],
+            "arguments": _cut(self.arguments),
         }
+
+
+def _cut(arguments: str) -> str:
+    """Never silently: whoever reads the beginning has to know that there is more."""
+    if len(arguments) <= MAX_ARGUMENTS_CHARS:
+        return arguments
+    return f"{arguments[:MAX_ARGUMENTS_CHARS]}… (cut here: the page has all of it)"
 
 
 def tell(
@@ -100,7 +107,7 @@ def tell_channel(about: About, notice: Notice, channel: Channel, *, now: datetim
     _channel_message(about, notice, channel, at=now, now=now).save(force_insert=True)
 
 
-def drop(about: About, *, topics: Iterable[Topic] = Topic) -> None:
+def drop(about: About, *, now: datetime, topics: Iterable[Topic] = Topic) -> None:
     """Nothing more leaves about this matter; what is on its way is not tried a second time."""
     mine = _of(about).filter(topic__in=list(topics)).exclude(event__endswith=ENDED)
     _change(
@@ -108,6 +115,7 @@ def drop(about: About, *, topics: Iterable[Topic] = Topic) -> None:
         state=MessageState.DROPPED,
         last_error="It was over before this left.",
         next_at=None,
+        finished_at=now,
     )
     _change(mine.filter(state=MessageState.SENDING), unwanted=True)
 

@@ -20,6 +20,7 @@ from mcpdesk.notify.models import (
     Timing,
     Topic,
 )
+from tasks_monitor.models import Payload
 from tests.factories import NOW, MembershipFactory
 from tests.notify.conftest import Join, browser_of, put, webhook
 
@@ -75,7 +76,7 @@ def test_another_item_of_the_same_operation_is_not_dropped_along(
 ) -> None:
     join()
     put(approval)
-    outbox.drop(outbox.About(approval.team_id, "approval:another"))
+    outbox.drop(outbox.About(approval.team_id, "approval:another"), now=NOW)
     assert waiting() == {("approval.opened", "email"): 1}
 
 
@@ -231,6 +232,15 @@ def test_arguments_are_in_no_message_unless_the_team_wants_them(
     TeamNotices.objects.create(team=team, with_arguments=True)
     put(approval)
     assert Message.objects.get().content["arguments"] == '{"project":"api"}'
+
+
+def test_long_arguments_are_cut_and_say_so(approval: Approval, team: Team) -> None:
+    webhook(team)
+    TeamNotices.objects.create(team=team, with_arguments=True)
+    Payload.objects.update(arguments={"text": "x" * 5000})
+    put(approval)
+    kept = Message.objects.get().content["arguments"]
+    assert len(kept) < 2100 and kept.endswith("(cut here: the page has all of it)")
 
 
 def test_names_that_hide_something_are_written_out_on_one_line(

@@ -248,11 +248,13 @@ def test_a_message_whose_sender_died_goes_once_more_under_the_same_id(
 def test_who_comes_back_after_the_lease_changes_nothing(
     approval: Approval, hook: Channel, receiver: Receiver
 ) -> None:
-
     put(approval)
     (late,) = claim(DUE, 1)
-    send_due(DUE + LEASE)
-    settle.settle(late.token, NotSent("Late."), DUE + LEASE)
+    (other,) = claim(DUE + LEASE, 1)
+    settle.settle(late.token, NotSent("Late.", permanent=True), DUE + LEASE)
+    assert (the_message().state, the_message().lease_token) == ("sending", other.token)
+    carry(other, lambda: DUE + LEASE)
+    settle.settle(late.token, NotSent("Late.", permanent=True), DUE + LEASE)
     assert the_message().state == MessageState.SENT
 
 
