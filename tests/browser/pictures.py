@@ -1,0 +1,113 @@
+"""Takes the pictures of the documentation: `python -m tests.browser.pictures ADDRESS`.
+
+ADDRESS is that of a `./desk demo` with new data. The pictures go to docs/images; what is typed and
+decided on the way is part of what they show. reconcile.png is not among them: it needs a server
+that breaks.
+"""
+
+import sys
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, ViewportSize, expect
+
+from tests.chromium import chromium
+
+IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
+WIDE: ViewportSize = {"width": 1280, "height": 800}
+ENDS_WITHIN_MS = 60_000
+
+
+def main(address: str) -> None:
+    """Take all of them, in this order: the later ones show what the earlier ones decided."""
+    with chromium() as browser:
+        approver = _sign_in(browser, address, "approver", viewport=WIDE)
+        _inbox(approver)
+        _item(approver)
+        _several(approver)
+        _phone(browser, address)
+        _operation(_sign_in(browser, address, "operator", viewport=WIDE), approver)
+
+
+def _sign_in(browser: Browser, address: str, role: str, **options: object) -> Page:
+    page = browser.new_context(base_url=address, **options).new_page()  # type: ignore[arg-type]
+    page.goto("/accounts/login/")
+    page.fill("[name=login]", f"{role}@demo.example")
+    page.fill("[name=password]", f"{role}-demo-pass")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.locator("[data-live-word]")).to_have_text("live")
+    return page
+
+
+def _open(page: Page, tool: str) -> None:
+    """The item of this tool, from the list, as it stands once nothing moves any more."""
+    page.goto("/inbox/")
+    page.locator("[data-row]", has_text=tool).first.click()
+    expect(page.locator("#item-title")).to_contain_text(tool)
+    page.wait_for_load_state("networkidle")
+    page.mouse.move(0, 0)
+
+
+def _save(page: Page, name: str) -> None:
+    page.screenshot(path=IMAGES / f"{name}.png")
+
+
+def _inbox(page: Page) -> None:
+    _open(page, "deploy_project")
+    _save(page, "inbox")
+
+
+def _item(page: Page) -> None:
+    """One item alone: the column beside the list."""
+    page.set_viewport_size({"width": WIDE["width"], "height": 1120})
+    _open(page, "archive_tickets")
+    column = page.locator("#inbox-detail").bounding_box()
+    assert column is not None
+    page.screenshot(
+        path=IMAGES / "item.png",
+        clip={"x": column["x"], "y": 0, "width": column["width"], "height": 1120},
+    )
+    page.set_viewport_size(WIDE)
+
+
+def _several(page: Page) -> None:
+    page.goto("/inbox/")
+    boxes = page.locator("[data-pick]")
+    for number in range(min(2, boxes.count())):
+        boxes.nth(number).check()
+    page.locator("#inbox-picked [value=approve]").click()
+    expect(page.locator("#several-form")).to_be_visible()
+    _save(page, "several")
+
+
+def _phone(browser: Browser, address: str) -> None:
+    size = {"width": 390, "height": 844}
+    options = {"viewport": size, "device_scale_factor": 2, "color_scheme": "dark"}
+    page = _sign_in(browser, address, "approver", **options)
+    _open(page, "archive_tickets")
+    _save(page, "phone")
+
+
+def _operation(operator: Page, approver: Page) -> None:
+    """One that was allowed, and whose question was answered, to its end."""
+    _open(approver, "deploy_project")
+    whole = approver.get_by_role("link", name="the whole operation").get_attribute("href")
+    approver.locator("#item [data-key=a]").click()
+    row = approver.locator("[data-row]", has_text="deploy_project").filter(has_text="Form")
+    expect(row).to_be_visible(timeout=ENDS_WITHIN_MS)
+    row.click()
+    expect(approver.locator("#item-title")).to_have_text("deploy_project")
+    for group in approver.locator("#item-form .form-selectgroup").all():
+        group.locator("label").first.click()
+    approver.locator("#item [data-key=a]").click()
+    operator.goto(whole or "/operations/")
+    expect(operator.locator("#operation-state")).to_contain_text(
+        "Completed", timeout=ENDS_WITHIN_MS
+    )
+    operator.set_viewport_size({"width": 1280, "height": 1180})
+    operator.reload()
+    expect(operator.locator("[data-live-word]")).to_have_text("live")
+    _save(operator, "operation")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
