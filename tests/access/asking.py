@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from django.db import connection
 from django.http import HttpResponse
@@ -21,7 +21,7 @@ from tests.access.actors import (
     Actor,
 )
 from tests.access.expected import Row, Statuses
-from tests.access.planted import Planted
+from tests.access.planted import Planted, is_markup
 from tests.access.snapshot import undone
 from tests.access.world import World
 
@@ -42,12 +42,23 @@ class Names(dict[str, Any]):
 
 
 @dataclass(frozen=True, slots=True)
+class _Quoted:
+    """The same, as they stand in an address."""
+
+    names: Names
+
+    def __getitem__(self, name: str) -> str:
+        return quote(str(self.names[name]), safe="")
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What came back, and what of all that was planted stood in it."""
 
     response: HttpResponse
     found: frozenset[Planted]
     queries: int
+    has_markup: bool
 
     @property
     def status(self) -> int:
@@ -83,13 +94,14 @@ def ask(
     seen = world.garden.found_in(f"{heads}\n{cookies}\n{body}")
     # what was sent along by whoever asked is no news to them
     news = seen - world.garden.found_in(said)
-    return Answer(response, frozenset(news), len(queries))
+    as_html = response.headers.get("Content-Type", "").startswith("text/html")
+    return Answer(response, frozenset(news), len(queries), as_html and is_markup(body))
 
 
 def addresses(world: World, actor: Actor, route: str, row: Row) -> list[str]:
     """The addresses of a row, with ids of the team; each is one of its route's."""
     names = Names(world, actor)
-    found = [at.format_map(names) for at in row.at or (f"/{route}",)]
+    found = [at.format_map(_Quoted(names)) for at in row.at or (f"/{route}",)]
     for address in found:
         assert resolve(urlsplit(address).path).route == route, f"{address} is not /{route}"
     return found

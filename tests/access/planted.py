@@ -5,6 +5,9 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 _MARK = re.compile(r"zq\d{4}qz")
+#: Ends every mark: on a page it must never be what it says.
+_TAG = "<i>"
+_MARKUP = re.compile(rf"zq\d{{4}}qz{_TAG}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +26,16 @@ class Garden:
     planted: dict[str, Planted] = field(default_factory=dict)
 
     def plant(self, thing: str, label: str, readers: Collection[str]) -> str:
-        """A new mark; only small letters and digits, so that it fits into every field."""
+        """A new text: a mark, and a tag behind it."""
         mark = f"zq{len(self.planted):04d}qz"
         self.planted[mark] = Planted(thing, label, frozenset(readers))
-        return mark
+        return f"{mark}{_TAG}"
 
     def found_in(self, text: str) -> set[Planted]:
         """What of all that was planted stands in this text."""
         return {self.planted[mark] for mark in _MARK.findall(text) if mark in self.planted}
+
+
+def is_markup(html: str) -> bool:
+    """Whether what somebody wrote stands in a page as an element."""
+    return _MARKUP.search(html) is not None

@@ -1,5 +1,6 @@
 """What forms may not do: without the desk's token, or with ids of another team in their body."""
 
+import json
 from typing import Any
 
 import pytest
@@ -7,11 +8,11 @@ from django.apps import apps
 from django.db.models import Model
 from django.test import Client
 
-from mcpdesk.accounts.models import Role
+from mcpdesk.accounts.models import Role, User
 from mcpdesk.accounts.sessions import TEAM_KEY
 from mcpdesk.encryption import EncryptedJSONField
 from tests.access.actors import ADMIN, EVERYBODY, FOREIGNER
-from tests.access.asking import addresses, quiet
+from tests.access.asking import addresses, ask, quiet, unread
 from tests.access.expected import ROWS, Row
 from tests.access.planted import Garden
 from tests.access.snapshot import changed, snapshot, undone
@@ -58,6 +59,63 @@ def test_a_rule_names_no_one_of_another_team(world: World) -> None:
 def test_a_call_is_tried_on_for_nobody_of_another_team(world: World) -> None:
     form = {**POSTS["policies/try/"].form, "starter": str(world.elsewhere.ids["person"])}
     assert quiet(world, world.cast[ADMIN], "POST", "/policies/try/", form=form).status == 422
+
+
+def _refused(world: World, address: str, form: dict[str, str]) -> None:
+    """An admin's form that names somebody of another team changes nothing, and tells nothing."""
+    before = snapshot()
+    with undone():
+        answer = ask(world, world.cast[ADMIN], "POST", address, form=form)
+        assert changed(before) == []
+    assert not unread(answer, world.cast[ADMIN])
+
+
+def test_nobody_of_another_team_is_away_or_stands_in(world: World) -> None:
+    away, foreign = POSTS["away/add/"].form, str(world.elsewhere.ids["person"])
+    for name in ("person", "stand_in"):
+        assert name in away
+        _refused(world, "/away/add/", {**away, name: foreign})
+
+
+def test_an_item_is_handed_to_nobody_of_another_team(world: World) -> None:
+    foreign = str(world.elsewhere.ids["person"])
+    _refused(world, f"/inbox/{world.here.ids['question']}/hand/", {"to": foreign})
+
+
+def test_a_policy_file_names_nobody_of_another_team(world: World) -> None:
+    """What is said of them is what is said of an address that nobody has."""
+    admin, said = world.cast[ADMIN], []
+    stranger = User.objects.get(pk=world.elsewhere.ids["person"]).email
+    for email in (stranger, "nobody@example.test"):
+        rule = {"name": "new", "effect": "ask", "ask": {"audience": "people", "people": [email]}}
+        text = json.dumps({"mcpdesk_policy": 1, "rules": [rule]})
+        answer = quiet(world, admin, "POST", "/policies/import/", form={"text": _braced(text)})
+        assert not unread(answer, admin)
+        said.append(answer.response.content.decode().replace(email, "them").count("them"))
+        assert answer.status == 422
+    assert said[0] == said[1]
+
+
+def _braced(text: str) -> str:
+    """As it has to stand in a form of the matrix, where braces name things."""
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+@pytest.mark.parametrize(
+    "away", ["//evil.example/", "https://evil.example/", "javascript:alert(1)", "/\\evil.example"]
+)
+def test_signing_in_and_out_leads_to_no_other_site(world: World, away: str) -> None:
+    person = world.cast[ADMIN].user
+    assert person is not None
+    with undone():
+        client = Client()
+        form = {"login": person.email, "password": "correct horse battery", "next": away}
+        signed_in = client.post("/accounts/login/", form)
+        signed_out = client.post("/accounts/logout/", {"next": away})
+    for answer in (signed_in, signed_out):
+        assert answer.status_code == 302
+        assert answer["Location"].startswith("/")
+        assert not answer["Location"].startswith(("//", "/\\"))
 
 
 def test_somebody_elses_saved_list_is_nobodys_to_change(world: World) -> None:

@@ -162,6 +162,7 @@ def test_another_role_keeps_the_page_open_with_nothing_but_ids(
     """What the person may see now is for the view to say that the page asks again."""
     auditor, operation = actors[Role.AUDITOR], str(uuid4())
     socket = listen(auditor)
+    assert json.loads(socket.recv(WITHIN_S)) == {"type": "ready"}
     _give_role(actors[Role.ADMIN].client, _membership(auditor, teams[0]))
     _happens(teams[0], operation_id=operation)
     frames = [json.loads(frame) for frame in _heard(socket, operation)]
@@ -189,6 +190,7 @@ def test_what_another_team_does_closes_nobodys_page(
     teams: list[Team], actors: dict[str, Actor], listen: Any
 ) -> None:
     socket, operation = listen(actors[Role.OPERATOR]), str(uuid4())
+    assert json.loads(socket.recv(WITHIN_S)) == {"type": "ready"}
     with transaction.atomic():
         record("member.removed", team_id=teams[1].pk, actor=DESK, now=datetime.now(UTC), person="x")
     _happens(teams[0], operation_id=operation)
