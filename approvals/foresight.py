@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from approvals import gate, policy, remembered
+from approvals import gate, policy, recall
 from approvals.models import Remembered
 from mcpdesk.accounts.models import User
 from tasks_monitor.models import Server
@@ -40,5 +40,5 @@ def foresee(
     Raises engine.errors.Refused.
     """
     found = gate.evaluate(server, tool_name, arguments, user)
-    call = remembered.Call(server, tool_name, arguments, user)
-    return Foreseen(found, remembered.find(call, found, now, lock=False))
+    call = recall.Call(server, tool_name, arguments, user)
+    return Foreseen(found, recall.find(call, found, now, lock=False))

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from django.db import transaction
 
-from approvals import alertness, notices, policies, policy, remembered
+from approvals import alertness, notices, policies, policy, recall
 from approvals.models import Approval, Audience, Kind, Remembered, Shape
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Permission
@@ -82,9 +82,7 @@ def request_start(
     found = evaluate(server, tool_name, arguments, actor.user)
     if found.effect is policy.Effect.DISABLED:
         return _refuse(server, tool_name, found, actor, now)
-    by = remembered.find(
-        remembered.Call(server, tool_name, arguments, actor.user), found, now, lock=True
-    )
+    by = recall.find(recall.Call(server, tool_name, arguments, actor.user), found, now, lock=True)
     asks = found.effect is not policy.Effect.ALLOW and by is None
     how: dict[str, Any] = {"reason": reason, "questions_to": questions_to, "repeatable": repeatable}
     started = start(**call, **how, actor=actor, now=now, awaiting_approval=asks)
@@ -92,7 +90,7 @@ def request_start(
         return Requested(started.operation, created=False)
     _note(started.operation, found, now)
     if by is not None:
-        remembered.use(by, started.operation, now)
+        recall.use(by, started.operation, now)
     approval = _open(started.operation, found, now) if asks else None
     return Requested(started.operation, created=True, gate=found, approval=approval, by=by)
 

@@ -336,7 +336,7 @@ class ReasonPreset(models.Model):
 class Remembered(models.Model):
     """A decision that counts for later calls too, until it ends or is taken back.
 
-    It allows nothing by itself: only a rule whose ask part says so looks at it (gate.evaluate).
+    It allows nothing by itself: only a rule whose ask part says so looks at it (recall.find).
     """
 
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="remembered")
@@ -363,7 +363,7 @@ class Remembered(models.Model):
 
     class Meta:
         indexes = [
-            # remembered.find: what may still be used for one tool
+            # recall.find: what may still be used for one tool
             models.Index(
                 fields=["team", "server", "tool_name"],
                 condition=Q(revoked_at__isnull=True),

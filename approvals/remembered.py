@@ -1,8 +1,6 @@
-"""Approvals that count for later calls too: left by who decided, used by the gate, taken back.
+"""Approvals that count for later calls too: left by who decided, listed, taken back (used: recall).
 
-One allows nothing by itself. At each use the rule of today has to ask and to say that decisions are
-remembered, and the people who approved then have to be enough, by that rule and with their rights
-of today, to approve the call that is made now.
+One allows nothing by itself.
 """
 
 import hashlib
@@ -12,17 +10,15 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import Q, QuerySet
 
 from approvals import policy
 from approvals.models import Approval, ApprovalState, Kind, Remembered, Verdict
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member, Permission
-from mcpdesk.accounts.models import User
 from mcpdesk.audit.log import DESK, Actor, record
 from mcpdesk.audit.models import Channel
 from mcpdesk.mcp.jsontext import canonical
-from tasks_monitor.models import Operation, Server
 
 MIN_HOURS: Final = 1
 MAX_HOURS: Final = 30 * 24
@@ -52,32 +48,6 @@ class Scope:
     any_arguments: bool
     whole_team: bool
     hours: int
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A call that somebody wants to make. `user` None: a service."""
-
-    server: Server
-    tool_name: str
-    arguments: dict[str, Any]
-    user: User | None
-
-    @property
-    def user_id(self) -> int | None:
-        return self.user.pk if self.user else None
-
-
-@dataclass(slots=True)
-class _Asked:
-    """What access.rights() reads of an approval, for one that the rule of today would make."""
-
-    pk: None
-    team_id: int
-    audience: str
-    people: QuerySet[User]
-    four_eyes: bool
-    operation: Operation
 
 
 def digest(arguments: Any) -> str:
@@ -182,86 +152,6 @@ def _check(approval: Approval, member: Member, scope: Scope, now: datetime) -> N
         raise Refused(A_SERVICE)
     if Remembered.objects.filter(approval=approval).exists():
         raise Refused(ALREADY)
-
-
-# --- using one
-
-
-def find(call: Call, found: policy.Gate, now: datetime, *, lock: bool) -> Remembered | None:
-    """The one by which this call need not ask, though the policy says `found`; None: it asks.
-
-    `lock`: hold what is looked at until the transaction ends, so that none is used after it was
-    taken back.
-    """
-    if found.ask is None or found.error or not found.ask.remember:
-        return None
-    there = Remembered.objects.select_related("approval", "created_by")
-    if lock:
-        there = there.select_for_update(of=("self",))
-    covering = there.filter(_covers(call), revoked_at__isnull=True, ends_at__gt=now).order_by("pk")
-    return next((one for one in covering if _is_enough(one, call, found, found.ask, now)), None)
-
-
-def use(one: Remembered, operation: Operation, now: datetime) -> None:
-    """Count a use, and say on the operation that nobody was asked. `one` as find() locked it."""
-    Remembered.objects.filter(pk=one.pk).update(uses=F("uses") + 1, last_used_at=now)
-    record(
-        "remembered.used",
-        team_id=one.team_id,
-        actor=DESK,
-        now=now,
-        operation_id=operation.pk,
-        server_id=operation.server_id,
-        remembered=one.pk,
-        person=str(one.created_by)[:120],
-    )
-
-
-def _covers(call: Call) -> Q:
-    starter = Q(starter__isnull=True)
-    if call.user_id is not None:
-        starter |= Q(starter=call.user_id)
-    return starter & Q(
-        team_id=call.server.team_id,
-        server=call.server,
-        tool_name=call.tool_name,
-        arguments_digest__in=("", digest(call.arguments)),
-    )
-
-
-def _is_enough(
-    one: Remembered, call: Call, found: policy.Gate, ask: policy.Ask, now: datetime
-) -> bool:
-    """Whether those who approved then could approve this call now, by the rule of today."""
-    approval = one.approval
-    if approval is None or (approval.policy or {}).get("rule") != found.rule:
-        # what was said under one rule says nothing about another
-        return False
-    if ask.four_eyes and one.created_by_id == call.user_id:
-        return False
-    ballots = _ballots(approval, call, ask, now)
-    came_to = policy.decision(policy.Snapshot(ask, call.user_id), ballots, now)
-    return isinstance(came_to, policy.Approved)
-
-
-def _ballots(approval: Approval, call: Call, ask: policy.Ask, now: datetime) -> list[policy.Ballot]:
-    """The votes of then, of those who would have the right to vote on this call now."""
-    rights = access.rights(
-        _Asked(
-            pk=None,
-            team_id=call.server.team_id,
-            audience=ask.audience,
-            people=User.objects.filter(pk__in=ask.people),
-            four_eyes=ask.four_eyes,
-            operation=Operation(started_by_id=call.user_id),
-        ),
-        now,
-    )
-    return [
-        policy.Ballot(vote.user_id, vote.choice == Verdict.APPROVE, vote.at, vote.acted_for_id)
-        for vote in approval.votes.filter(version=approval.version).order_by("at", "pk")
-        if access.Right(vote.user_id, vote.acted_for_id) in rights
-    ]
 
 
 # --- listing and taking back

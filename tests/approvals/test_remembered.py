@@ -145,6 +145,18 @@ def test_it_is_for_an_hour_to_thirty_days(
         remembered.remember(gate.pk, member=approver, scope=replace(SAME, hours=hours), now=LATER)
 
 
+def test_what_a_service_started_is_remembered_for_the_team_and_counts_for_services_too(
+    operator: Member, approver: Member, server: Server, call: dict[str, Any]
+) -> None:
+    gate = approved(operator, server, approver)
+    Operation.objects.update(started_by=None)
+    with pytest.raises(Refused, match="A service started this"):
+        remembered.remember(gate.pk, member=approver, scope=SAME, now=LATER)
+    remembered.remember(gate.pk, member=approver, scope=TEAM, now=LATER)
+    assert not asks(operator, call)
+    assert foresee(server, "deploy_project", ARGUMENTS, None, NOW).by is not None
+
+
 def test_one_approval_is_remembered_once(
     operator: Member, approver: Member, server: Server
 ) -> None:

@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 from django.db import connection
 
-from approvals import gate, policy, remembered
+from approvals import policy, recall, remembered
 from approvals.models import Approval, Remembered
 from approvals.remembered import Refused, Scope
 from mcpdesk.accounts.access import Member
@@ -50,15 +50,15 @@ def _use_while_it_is_taken_back(
     approval = _approved(operator, approver)
     one = remembered.remember(approval.pk, member=approver, scope=SCOPE, now=LATER)
     found, taken_back = threading.Event(), threading.Event()
-    find = remembered.find
+    find = recall.find
 
-    def find_and_wait(call: remembered.Call, word: policy.Gate, now: Any, **_: bool) -> Any:
+    def find_and_wait(call: recall.Call, word: policy.Gate, now: Any, **_: bool) -> Any:
         there = find(call, word, now, lock=lock)
         found.set()
         taken_back.wait(timeout=1)
         return there
 
-    monkeypatch.setattr(gate.remembered, "find", find_and_wait)
+    monkeypatch.setattr(recall, "find", find_and_wait)
 
     def take_back() -> None:
         found.wait(timeout=5)
