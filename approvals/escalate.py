@@ -54,9 +54,9 @@ def _at(approval: Approval, step: policy.Step) -> datetime:
 def _put_to(approval: Approval, step: policy.Step) -> None:
     """In addition: whoever is asked already stays asked."""
     approval.people.add(*User.objects.filter(pk__in=step.people))
-    starter = approval.operation.started_by
+    starter = None if approval.four_eyes else approval.operation.started_by
     if starter is not None and Audience.REQUESTER in (approval.audience, step.audience):
-        # named people count whatever the audience is; four eyes keep the starter out all the same
+        # named people count whatever the audience is
         approval.people.add(starter)
     wider = Audience(step.audience)
     if wider is Audience.APPROVERS or (

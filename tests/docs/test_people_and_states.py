@@ -16,8 +16,10 @@ ROWS_OF_ROLES = {
     "see operations, servers and the people of the team": Permission.SEE_OPERATIONS,
     "see arguments, questions, answers and results": Permission.SEE_ALL_PAYLOADS,
     "answer what was put to them": Permission.DECIDE,
-    "start, adopt, cancel, check and reconcile operations": Permission.OPERATE,
-    "add and change servers, policies and members": Permission.ADMINISTER,
+    "start, adopt, cancel, check and reconcile operations; "
+    "[stop everything](operators.md#the-kill-switch) that is sent": Permission.OPERATE,
+    "add and change servers, policies and members; "
+    "let go again what was stopped": Permission.ADMINISTER,
 }
 
 
