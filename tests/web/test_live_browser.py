@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, WebSocketRoute, e
 
 from mcpdesk.accounts.models import Membership, Role
 from mcpdesk.audit.log import DESK, record
-from tasks_monitor.models import Operation, Server, Tool
+from tasks_monitor.models import Hold, Operation, Server, Tool
 from tasks_monitor.states import State
 from tests.factories import MembershipFactory, OperationFactory, PolicyRuleFactory, ServerFactory
 from tests.web.test_consumer import sign_in
@@ -282,6 +282,13 @@ def test_pages_are_accessible_and_fit(
     ended = OperationFactory(
         server=server, state=State.COMPLETED, is_error=True, finished_at=timezone.now()
     )
+    # its banner is on every page
+    hold = Hold.objects.create(
+        team=operator.team,
+        reason="Payments that nobody asked for " * 5,
+        since=timezone.now(),
+        begun_by=operator.user,
+    )
     size = {"width": width, "height": 900}
     page = open_as(operator, "/team/", color_scheme=scheme, viewport=size)
     found: dict[str, Any] = {}
@@ -301,6 +308,9 @@ def test_pages_are_accessible_and_fit(
         f"/servers/{server.pk}/",
         "/servers/new/",
         f"/servers/{server.pk}/edit/",
+        f"/holds/new/?server={server.pk}",
+        f"/holds/{hold.pk}/end/",
+        "/health/desk/",
     ):
         page.goto(path)
         violations = Axe().run(page).response["violations"]
