@@ -13,7 +13,7 @@ from tests.approvals.conftest import Join
 pytestmark = pytest.mark.django_db
 
 PAGES = ["/inbox/", "/shell/inbox-badge/", "/inbox/?tab=team", "/inbox/?text=release&near=yes"]
-#: More than this, and something asks for each row.
+#: The list with a whole item beside it; more than this, and something asks for each row.
 MOST_QUERIES = 38
 
 
