@@ -1,5 +1,6 @@
 """Hold: nothing is sent while it is on, polls go on, and what waited leaves when it ends."""
 
+import threading
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
@@ -380,14 +381,16 @@ def _race(desk: ScriptedDesk, operation: Operation) -> tuple[int, int]:
 def _while_a_worker_prepares(desk: ScriptedDesk, verb: Callable[[], object]) -> None:
     """The worker has looked whether it may send; then it meets whoever is done with the verb."""
     (taken,) = claim(desk.clock.now, 10)
-    meeting = Meeting()
+    has_looked, meeting = threading.Event(), Meeting()
 
     def look(server_id: int) -> bool:
         found = stops(server_id)
+        has_looked.set()
         meeting.wait()
         return found
 
     def carry_out() -> None:
+        assert has_looked.wait(10)
         verb()
         meeting.wait()
 
