@@ -20,7 +20,7 @@ from tests.browser.people import SOON_MS, Crew, open_items, path, say_yes
 pytestmark = pytest.mark.browser
 
 #: What only a person's refusal may be called.
-REFUSAL = re.compile(r"\b(denied|declined|refused|rejected) by|\bsaid (deny|decline)\b", re.I)
+REFUSAL = re.compile(r"(?<!nobody )\b(denied|declined|refused|rejected) (by|it|this)\b", re.I)
 
 Ask = Callable[[Crew, int], Approval]
 End = Callable[[Crew, Approval], None]
@@ -95,34 +95,34 @@ ENDINGS = {
         _gate(),
         _say("approve"),
         says="Approved, last by Amelia Nowak",
-        log=("Amelia Nowak said approve", "Decided: approve"),
+        log=("Amelia Nowak approved it, and so it was decided",),
     ),
     "denied": Ending(
         _gate(),
         _say("deny", _reason),
         says="Denied by Amelia Nowak",
-        log=("Amelia Nowak said deny", "Decided: deny"),
+        log=("Amelia Nowak denied it, and so it was decided",),
         is_refusal=True,
     ),
     "accepted": Ending(
         _question("task_asks"),
         _say("accept", _yes),
         says="Answered by Amelia Nowak",
-        log=("Amelia Nowak answered: accept", "The server took the answer"),
+        log=("Amelia Nowak accepted it, and so it was decided", "The server took the answer"),
         also=("#item-delivery", "Applied"),
     ),
     "declined": Ending(
         _question("task_asks"),
         _say("decline"),
         says="Answered by Amelia Nowak",
-        log=("Amelia Nowak said decline", "Decided: decline"),
+        log=("Amelia Nowak declined it, and so it was decided",),
         is_refusal=True,
     ),
     "cancelled request": Ending(
         _question("task_asks"),
         _say("cancel"),
         says="Answered by Amelia Nowak",
-        log=("Amelia Nowak said cancel", "Decided: cancel"),
+        log=("Amelia Nowak cancelled it, and so it was decided",),
     ),
     "cancelled call": Ending(
         _gate(),
@@ -193,7 +193,7 @@ def _reads(page: Page, ending: Ending) -> None:
     timeline = page.locator("#item-timeline")
     for sentence in ending.log:
         expect(timeline).to_contain_text(sentence, timeout=SOON_MS)
-    expect(page.locator("#item button[name=choice]")).to_have_count(0)
+    expect(page.locator("#item-form")).to_have_count(0)
     told = page.locator("#item-live").inner_text() + timeline.inner_text()
     assert bool(REFUSAL.search(told)) == ending.is_refusal, told
     assert page.evaluate("window.loadedOnce"), "the page was loaded again"
