@@ -6,8 +6,9 @@ from typing import Any, TypeAlias
 
 from django.db import transaction
 
-from approvals import alertness, notices, policies, policy, recall
+from approvals import notices, policies, policy, recall
 from approvals.models import Approval, Audience, Kind, Remembered, Shape
+from approvals.opened import opened
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Permission
 from mcpdesk.accounts.models import User
@@ -217,20 +218,7 @@ def _open(operation: Operation, found: policy.Gate, now: datetime) -> Approval:
         four_eyes=ask.four_eyes,
         policy=_kept(found, ask),
     )
-    if ask.audience is policy.Audience.PEOPLE:
-        approval.people.set(User.objects.filter(pk__in=ask.people))
-    record(
-        "approval.opened",
-        team_id=operation.team_id,
-        actor=DESK,
-        now=now,
-        operation_id=operation.pk,
-        approval_id=approval.pk,
-        server_id=operation.server_id,
-        audience=approval.get_audience_display(),
-    )
-    notices.opened(approval, now)
-    alertness.check(approval, now)
+    opened(approval, ask.people if ask.audience is policy.Audience.PEOPLE else (), now)
     return approval
 
 

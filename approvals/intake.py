@@ -12,13 +12,12 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import F
 
-from approvals import alertness, gate, notices, policy, question, standstill
+from approvals import gate, policy, question, standstill
 from approvals.expire import CLOSES_AS, close, ending
 from approvals.models import Approval, ApprovalState, Audience, Kind
+from approvals.opened import opened
 from mcpdesk.accounts import access
-from mcpdesk.accounts.models import User
 from mcpdesk.audit.announce import announce
-from mcpdesk.audit.log import DESK, record
 from tasks_monitor.models import Answerers, InputRequest, InputRequestState, Operation
 
 logger = logging.getLogger(__name__)
@@ -116,20 +115,7 @@ def _open(request: InputRequest, now: datetime) -> None:
         created_at=now,
         deadline_at=_deadline(operation, ask, now),
     )
-    if ask is not None:
-        approval.people.set(User.objects.filter(pk__in=ask.people))
-    record(
-        "approval.opened",
-        team_id=approval.team_id,
-        actor=DESK,
-        now=now,
-        operation_id=operation.pk,
-        approval_id=approval.pk,
-        server_id=operation.server_id,
-        audience=approval.get_audience_display(),
-    )
-    notices.opened(approval, now)
-    alertness.check(approval, now)
+    opened(approval, ask.people if ask else (), now)
 
 
 def _deadline(operation: Operation, ask: policy.Ask | None, now: datetime) -> datetime | None:
