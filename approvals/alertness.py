@@ -5,9 +5,10 @@ from datetime import datetime
 from django.db import transaction
 
 from approvals import notices, policy
+from approvals.events import note
 from approvals.models import AT_ONCE, Approval, ApprovalState
 from mcpdesk.accounts import access
-from mcpdesk.audit.log import DESK, record
+from mcpdesk.audit.log import DESK
 from tasks_monitor.engine import doorbell
 
 SWEEP = "approvals.tasks.sweep"
@@ -24,15 +25,7 @@ def check(approval: Approval, now: datetime) -> bool:
         return False
     approval.nobody_since = now if is_short else None
     approval.save(update_fields=["nobody_since"])
-    record(
-        "approval.nobody_left" if is_short else "approval.somebody_again",
-        team_id=approval.team_id,
-        actor=DESK,
-        now=now,
-        operation_id=approval.operation_id,
-        approval_id=approval.pk,
-        server_id=approval.operation.server_id,
-    )
+    note(approval, "approval.nobody_left" if is_short else "approval.somebody_again", DESK, now)
     tell = notices.nobody_left if is_short else notices.somebody_again
     tell(approval, now)
     return True

@@ -4,10 +4,11 @@ import logging
 from datetime import datetime, timedelta
 
 from approvals import notices, policy
+from approvals.events import note
 from approvals.gate import snapshot_of
 from approvals.models import Approval, Audience
 from mcpdesk.accounts.models import User
-from mcpdesk.audit.log import CLOCK, record
+from mcpdesk.audit.log import CLOCK
 
 logger = logging.getLogger(__name__)
 
@@ -66,14 +67,11 @@ def _put_to(approval: Approval, step: policy.Step) -> None:
 
 
 def _note(approval: Approval, step: policy.Step, now: datetime) -> None:
-    record(
+    note(
+        approval,
         "approval.escalated",
-        team_id=approval.team_id,
-        actor=CLOCK,
-        now=now,
-        operation_id=approval.operation_id,
-        approval_id=approval.pk,
-        server_id=approval.operation.server_id,
+        CLOCK,
+        now,
         audience=Audience(step.audience).label,
         step=approval.escalations,
     )

@@ -4,9 +4,10 @@ import logging
 from datetime import datetime
 
 from approvals import notices, standstill
+from approvals.events import note
 from approvals.gate import denies_at_deadline
 from approvals.models import Approval, ApprovalState
-from mcpdesk.audit.log import CLOCK, DESK, Actor, record
+from mcpdesk.audit.log import CLOCK, DESK, Actor
 from tasks_monitor.engine import gate
 from tasks_monitor.engine.errors import Refused
 from tasks_monitor.engine.unanswered import give_up
@@ -33,16 +34,7 @@ def close(approval: Approval, state: ApprovalState, *, now: datetime, actor: Act
     approval.closed_at = now
     approval.version += 1
     approval.save(update_fields=["state", "closed_at", "version", "deadline_at"])
-    record(
-        "approval.closed",
-        team_id=approval.team_id,
-        actor=actor,
-        now=now,
-        operation_id=approval.operation_id,
-        approval_id=approval.pk,
-        server_id=approval.operation.server_id,
-        reason=_reason(approval),
-    )
+    note(approval, "approval.closed", actor, now, reason=_reason(approval))
     notices.closed(approval, now)
 
 

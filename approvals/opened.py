@@ -4,9 +4,10 @@ from collections.abc import Collection
 from datetime import datetime
 
 from approvals import alertness, notices
+from approvals.events import note
 from approvals.models import Approval
 from mcpdesk.accounts.models import User
-from mcpdesk.audit.log import DESK, record
+from mcpdesk.audit.log import DESK
 
 
 def opened(approval: Approval, people: Collection[int], now: datetime) -> None:
@@ -15,15 +16,6 @@ def opened(approval: Approval, people: Collection[int], now: datetime) -> None:
     `people` are the ids of those it is put to by name. `now` is aware UTC.
     """
     approval.people.set(User.objects.filter(pk__in=people))
-    record(
-        "approval.opened",
-        team_id=approval.team_id,
-        actor=DESK,
-        now=now,
-        operation_id=approval.operation_id,
-        approval_id=approval.pk,
-        server_id=approval.operation.server_id,
-        audience=approval.get_audience_display(),
-    )
+    note(approval, "approval.opened", DESK, now, audience=approval.get_audience_display())
     notices.opened(approval, now)
     alertness.check(approval, now)

@@ -4,8 +4,9 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from approvals import notices
+from approvals.events import note
 from approvals.models import Approval
-from mcpdesk.audit.log import CLOCK, record
+from mcpdesk.audit.log import CLOCK
 
 #: The parts of an item's time after which it is spoken of again.
 PARTS: Final = (0.5, 0.9)
@@ -30,15 +31,6 @@ def remind(approval: Approval, now: datetime) -> bool:
         return False
     approval.reminders = passed
     approval.save(update_fields=["reminders"])
-    record(
-        "approval.reminded",
-        team_id=approval.team_id,
-        actor=CLOCK,
-        now=now,
-        operation_id=approval.operation_id,
-        approval_id=approval.pk,
-        server_id=approval.operation.server_id,
-        part=_WORDS[passed - 1],
-    )
+    note(approval, "approval.reminded", CLOCK, now, part=_WORDS[passed - 1])
     notices.reminded(approval, now)
     return True

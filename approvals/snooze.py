@@ -6,11 +6,12 @@ from uuid import UUID
 
 from django.db import transaction
 
+from approvals.events import note
 from approvals.models import Approval, Draft
 from approvals.outcomes import AlreadyAnswered, Ended, Lost, Missing, Refused, of_closed
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member
-from mcpdesk.audit.log import Actor, record
+from mcpdesk.audit.log import Actor
 from mcpdesk.audit.models import Channel
 
 #: How long "Not now" lasts.
@@ -62,12 +63,4 @@ def _set(approval_id: UUID, member: Member, until: datetime | None, now: datetim
 
 
 def _record(approval: Approval, member: Member, now: datetime) -> None:
-    record(
-        "approval.snoozed",
-        team_id=approval.team_id,
-        actor=Actor.person(member, Channel.WEB),
-        now=now,
-        operation_id=approval.operation_id,
-        approval_id=approval.pk,
-        server_id=approval.operation.server_id,
-    )
+    note(approval, "approval.snoozed", Actor.person(member, Channel.WEB), now)

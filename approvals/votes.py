@@ -7,11 +7,12 @@ from typing import Any
 from django.db.models import F
 
 from approvals import policy, standstill
+from approvals.events import note
 from approvals.gate import snapshot_of
 from approvals.models import Approval, ApprovalState, Choice, Verdict, Vote
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member, Right
-from mcpdesk.audit.log import Actor, record
+from mcpdesk.audit.log import Actor
 
 _YES = (Verdict.APPROVE, Choice.ACCEPT)
 
@@ -27,16 +28,7 @@ class Turn:
 
     def note(self, kind: str, **data: Any) -> None:
         """An event about this item by this person, in the caller's transaction."""
-        record(
-            kind,
-            team_id=self.approval.team_id,
-            actor=self.actor,
-            now=self.now,
-            operation_id=self.approval.operation_id,
-            approval_id=self.approval.pk,
-            server_id=self.approval.operation.server_id,
-            **data,
-        )
+        note(self.approval, kind, self.actor, self.now, **data)
 
 
 @dataclass(frozen=True, slots=True)
