@@ -99,14 +99,18 @@ def _items(team: Crew, server: int) -> dict[str, Approval]:
         "not-offered": ("ask_form", '{"question": "sampling"}'),
         "answered": ("ask_once", "{}"),
         "claimed": ("ask_once", "{}"),
-        "two-questions": ("task_asks_many", "{}"),
+        "two-questions": ("task_asks_many", '{"keys": 2}'),
         "gate": ("purge_partition", '{"partition": "events_2024_q1"}'),
         "gate-folded": ("purge_partition", json.dumps({"partition": "x" * 700})),
     }
     team.ask_first("purge_*", quorum="2", deadline_min="1440", at_deadline="deny")
     reason = "Release 43 to production"
     operations = {name: _run(team, server, *what, reason) for name, what in asked.items()}
-    items = {name: open_items(operation)[0] for name, operation in operations.items()}
+    counts = {"two-questions": 2}
+    items = {
+        name: open_items(operation, counts.get(name, 1))[0]
+        for name, operation in operations.items()
+    }
     page = team.approver.open(path(items["answered"]), java_script_enabled=False)
     page.get_by_role("button", name="Decline").click()
     until(lambda: Approval.objects.get(pk=items["answered"].pk).state == ApprovalState.DECIDED)
