@@ -65,12 +65,16 @@ def test_rounds_that_depend_on_each_other(team: Crew, sdk_peer: Peer) -> None:
     assert sdk_peer.done("w-trip") == 1
 
 
+def _name_it(page: Page) -> None:
+    page.locator("#item-form").get_by_role("textbox").fill("work")
+
+
 def test_a_form_and_a_link_in_one_round(team: Crew, sdk_peer: Peer) -> None:
     server = team.add_server(sdk_peer.url)
     operation = team.start(server, "link_account", '{"account": "ada", "nonce": "w-link"}')
     open_items(operation, 2)
     inbox = team.approver.open("/inbox/")
-    _answer(inbox, "Name this link", lambda page: page.get_by_role("textbox").fill("work"))
+    _answer(inbox, "Name this link", _name_it)
     expect(inbox.locator(".link-host")).to_have_text("accounts.example")
     assert sdk_peer.done("w-link") == 0
     accept(inbox)
@@ -86,7 +90,7 @@ def test_a_refusal_is_told_to_the_server_and_nothing_is_done(team: Crew, sdk_pee
     operation = team.start(server, "link_account", '{"account": "ada", "nonce": "w-no"}')
     for item in open_items(operation, 2):
         page = team.approver.open(path(item))
-        page.get_by_role("button", name="Decline").click()
+        page.locator("#item-form").get_by_role("button", name="Decline").click()
         expect(page.locator(".desk-message").first).to_contain_text("You declined")
     _finished(team, operation, "not linked")
     assert sdk_peer.done("w-no") == 0

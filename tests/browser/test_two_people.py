@@ -45,12 +45,14 @@ def test_one_wins_and_the_other_is_told_who_and_keeps_every_word(
 ) -> None:
     item, second = _asked(team, server, "race"), team.hire(Role.APPROVER)
     winning, losing = (person.open(path(item)) for person in (team.approver, second))
-    losing.get_by_label("note").fill("the words of the other")
-    winning.get_by_label("note").fill("the words of the first")
+    losing.locator("#item-form").get_by_label("note").fill("the words of the other")
+    winning.locator("#item-form").get_by_label("note").fill("the words of the first")
     accept(winning)
     expect(winning.locator(".desk-message").first).to_contain_text("You accepted")
     expect(losing.locator("#form-stop")).to_contain_text(f"Answered by {team.approver.name}")
-    expect(losing.get_by_label("note")).to_have_value("the words of the other")
+    expect(losing.locator("#item-form").get_by_label("note")).to_have_value(
+        "the words of the other"
+    )
     expect(losing.locator("#draft-note")).to_contain_text("Draft kept")
     losing.reload()
     expect(losing.locator("#typed-title + dl")).to_contain_text("the words of the other")
@@ -65,7 +67,7 @@ def test_who_loses_without_javascript_is_told_who_and_keeps_every_word(
         person.open(path(item), java_script_enabled=False) for person in (team.approver, second)
     ]
     for page, words in zip(pages, ("first", "too late"), strict=True):
-        page.get_by_label("note").fill(words)
+        page.locator("#item-form").get_by_label("note").fill(words)
     for page in pages:
         accept(page)
     expect(pages[0].get_by_text("You accepted")).to_be_visible()
@@ -132,7 +134,7 @@ def test_an_answer_to_a_question_that_changed_is_not_carried_over(
 def test_a_role_that_was_taken_away_decides_no_more(team: Crew, server: int) -> None:
     item = _asked(team, server, "revoked")
     page = team.approver.open(path(item))
-    page.get_by_label("note").fill("I still can")
+    page.locator("#item-form").get_by_label("note").fill("I still can")
     role = Membership.objects.get(team=team.team, user=team.approver.user)
     assert team.admin.post(f"/team/{role.pk}/role/", role="viewer").status == 302
     accept(page)

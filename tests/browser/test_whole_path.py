@@ -80,12 +80,12 @@ def test_a_tool_is_started_asked_about_answered_and_seen_to_finish(
     open_row(inbox, rows(inbox).filter(has_text="Where does api go?"))
     expect(inbox.locator("#item-title")).to_have_text("publish")
     inbox.get_by_text("north", exact=True).click()
-    inbox.get_by_role("button", name="Send").click()
+    inbox.locator("#item-form").get_by_role("button", name="Send").click()
     expect(inbox.locator(".desk-message").first).to_contain_text("saved and on its way")
     # the next item opens by itself
     expect(inbox.locator(".theirs").first).to_contain_text("Publish now?")
     say_yes(inbox, "Now")
-    inbox.get_by_role("button", name="Send").click()
+    inbox.locator("#item-form").get_by_role("button", name="Send").click()
     expect(inbox.get_by_text("Nothing waits for you.")).to_be_visible()
 
     expect(state(operation)).to_contain_text("Completed", timeout=SOON_MS)
