@@ -248,7 +248,7 @@ def test_the_list_costs_the_same_for_any_number_of_servers(
     client: Client, operator: Membership, number: int, django_assert_num_queries: Any
 ) -> None:
     ServerFactory.create_batch(number, team=operator.team)
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(9):
         client.get("/servers/")
 
 
