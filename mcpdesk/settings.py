@@ -124,7 +124,7 @@ DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {
     "min_size": 1,
     "max_size": env.int("MCPDESK_DB_POOL", default=16),
-    "timeout": 15,
+    "timeout": 5,
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

@@ -16,8 +16,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db import InterfaceError, OperationalError, transaction
 
+from mcpdesk.database import reconnect
 from mcpdesk.http.client import Failure, FailureKind
 from mcpdesk.mcp import pacing
 from mcpdesk.mcp.outcomes import InvalidResult, NoAnswer, TaskCreated
@@ -107,7 +108,7 @@ def _begin(network: Network, now: datetime) -> int:
     except (OperationalError, InterfaceError) as error:
         # not a reason to leave what is in flight alone
         logger.warning("the database gave no work: %s", type(error).__name__)
-        connection.close()
+        reconnect()
         return 0
     if works:
         network.submit(works)
@@ -201,7 +202,7 @@ def _insist(write: Callable[[], None]) -> None:
             return
         except (OperationalError, InterfaceError) as error:
             logger.warning("the database did not take a result: %s", type(error).__name__)
-            connection.close()
+            reconnect()
             time.sleep(pause_s)
     write()
 

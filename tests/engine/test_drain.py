@@ -212,7 +212,19 @@ def test_what_a_server_said_waits_for_a_database_that_is_away(
 
 
 def _end_connections() -> None:
-    """As a restart of PostgreSQL does: every session is over."""
+    """As a restart of PostgreSQL does: every session is over, also those that wait in the pool."""
+    together = threading.Barrier(8)
+
+    def leave_one_in_the_pool() -> None:
+        connection.ensure_connection()
+        together.wait(10)
+        connection.close()
+
+    threads = [threading.Thread(target=leave_one_in_the_pool) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
