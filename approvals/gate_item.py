@@ -23,9 +23,8 @@ from approvals.remembered_form import RememberForm
 from approvals.standing import Standing
 from approvals.votes import Progress
 from mcpdesk.accounts import access
-from mcpdesk.accounts.access import Member, Permission
+from mcpdesk.accounts.access import Member
 from tasks_monitor.selectors import ToolView
-from tasks_monitor.states import TERMINAL, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +128,7 @@ def of(
         remember_form=_remember_form(member, approval, stands, now),
         draft=draft,
         attempt=attempt,
-        may_cancel_operation=member.may(Permission.OPERATE) and _cancellable(approval),
+        may_cancel_operation=standing.may_cancel_operation(member, approval),
     )
 
 
@@ -145,11 +144,6 @@ def _remember_form(
 def _claims(approval: Approval) -> tuple[str, ...]:
     tool = approval.operation.server.tools.filter(name=approval.operation.tool_name).first()
     return ToolView.of(tool).claims if tool else ()
-
-
-def _cancellable(approval: Approval) -> bool:
-    operation = approval.operation
-    return operation.cancel_requested_at is None and State(operation.state) not in TERMINAL
 
 
 def came_to(decision: policy.Decision) -> str:

@@ -31,7 +31,7 @@ from approvals.standing import Standing
 from approvals.text import warnings_for
 from approvals.votes import Progress
 from mcpdesk.accounts import access
-from mcpdesk.accounts.access import Member, Permission
+from mcpdesk.accounts.access import Member
 from tasks_monitor.models import Delivery
 from tasks_monitor.states import TERMINAL, State
 
@@ -217,7 +217,7 @@ def of(
         waits_for_others=deliveries.waits_for_others(approval),
         replacement=_replacement(approval),
         earlier_consent=opening.agreed_before(approval, member) if asked and asked.link else None,
-        may_cancel_operation=member.may(Permission.OPERATE) and _cancellable(approval),
+        may_cancel_operation=standing.may_cancel_operation(member, approval),
     )
 
 
@@ -290,8 +290,3 @@ def _votes(approval: Approval, progress: Progress) -> list[Vote]:
 def _replacement(approval: Approval) -> Approval | None:
     replaced = approval.state == ApprovalState.SUPERSEDED
     return selectors.replacement_of(approval) if replaced else None
-
-
-def _cancellable(approval: Approval) -> bool:
-    operation = approval.operation
-    return operation.cancel_requested_at is None and State(operation.state) not in TERMINAL

@@ -7,7 +7,8 @@ from approvals import claim, standstill
 from approvals.models import Approval, ApprovalState, Draft
 from approvals.votes import Progress
 from mcpdesk.accounts import access
-from mcpdesk.accounts.access import Member
+from mcpdesk.accounts.access import Member, Permission
+from tasks_monitor.states import TERMINAL, State
 
 
 class Standing(StrEnum):
@@ -66,3 +67,10 @@ def _open_to(
         return Standing.YOU_AGREED
     aside = draft is not None and draft.snoozed_until is not None and draft.snoozed_until > now
     return Standing.PUT_ASIDE if aside else Standing.YOUR_TURN
+
+
+def may_cancel_operation(member: Member, approval: Approval) -> bool:
+    """Whether this member may ask for the item's whole operation to be cancelled, and it can be."""
+    operation = approval.operation
+    can_be = operation.cancel_requested_at is None and State(operation.state) not in TERMINAL
+    return member.may(Permission.OPERATE) and can_be

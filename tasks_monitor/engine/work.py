@@ -3,7 +3,6 @@
 from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
-from uuid import UUID
 
 from mcpdesk.mcp.headers import HeaderPlan
 from tasks_monitor.engine.claim import Claim
@@ -96,8 +95,3 @@ class Left:
     """A work whose exchange was never begun: it waited too long behind others, or in vain."""
 
     work: Work
-
-
-def operation_of(done: Done | Broke) -> UUID:
-    """The operation a finished work belongs to."""
-    return done.work.claim.operation_id
