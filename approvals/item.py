@@ -15,6 +15,7 @@ from approvals import (
     opening,
     proposal,
     question,
+    read_only,
     schema_form,
     selectors,
     standing,
@@ -27,6 +28,7 @@ from approvals.forms import Control
 from approvals.models import Approval, ApprovalState, Choice, Draft, Shape, Vote
 from approvals.outcomes import SAID
 from approvals.question import Question, Submitted
+from approvals.read_only import ReadField
 from approvals.standing import Standing
 from approvals.text import warnings_for
 from approvals.votes import Progress
@@ -104,6 +106,7 @@ class Item:
     arguments: list[tree.Row]
     warnings: list[str]
     form: Form | None
+    fields: list[ReadField]  # of a question that this member can only read
     draft: Draft | None
     attempt: Attempt | None
     typed: list[Control]  # what this person had typed, once nothing can be sent any more
@@ -196,6 +199,7 @@ def of(
     progress = votes.progress(approval, now)
     stands = standing.of(member, approval, progress, draft, now)
     shown = _controls(approval, asked, draft, attempt)
+    form = form_of(asked, shown, member, approval, stands, now) if asked else None
     return Item(
         approval=approval,
         member=member,
@@ -208,7 +212,8 @@ def of(
         earlier=earlier.compare(approval, member) if whole and approval.is_open else None,
         arguments=tree.rows(approval.operation.payload.arguments) if whole else [],
         warnings=warnings_of(asked),
-        form=form_of(asked, shown, member, approval, stands, now) if asked else None,
+        form=form,
+        fields=read_only.fields(approval, asked) if asked and not form else [],
         draft=draft,
         attempt=attempt,
         typed=[] if stands.can_act else _typed(shown, draft, attempt),

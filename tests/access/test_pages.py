@@ -24,8 +24,6 @@ pytestmark = pytest.mark.django_db
 
 TEAM_ROWS = {route: row for route, row in ROWS.items() if isinstance(row, Row)}
 OPEN_ROWS = {route: row for route, row in ROWS.items() if isinstance(row, Open)}
-#: What stands on a page only as long as there is a form, or is for the pages to come.
-NOT_ON_EVERY_PAGE = {"field", "help", "proposal"}
 SIGNED_OUT = (NOBODY, DEACTIVATED)
 HTMX = {"HX-Request": "true"}
 
@@ -137,11 +135,7 @@ def test_whoever_may_read_something_meets_it_on_some_page(world: World, role: st
         if row.get and row.get[role] == 200:
             for address in addresses(world, actor, route, row):
                 met |= quiet(world, actor, "GET", address).found
-    theirs = {
-        one
-        for one in world.garden.planted.values()
-        if role in one.readers and one.label not in NOT_ON_EVERY_PAGE
-    }
+    theirs = {one for one in world.garden.planted.values() if role in one.readers}
     _is_right([f"{role} never meets {one}" for one in theirs - met])
 
 
