@@ -10,10 +10,11 @@ import uuid
 from typing import Any
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
 
-from mcpdesk.accounts.models import Team
+from mcpdesk.accounts.models import ApiToken, Team
 from mcpdesk.encryption import EncryptedJSONField
 from tasks_monitor.states import State
 
@@ -123,6 +124,8 @@ class Operation(models.Model):
     started_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
     )
+    # the token it was started with; with `started_by` null, a service started it
+    token = models.ForeignKey(ApiToken, null=True, on_delete=models.PROTECT, related_name="+")
     reason = models.CharField(max_length=500, blank=True)
     idempotency_key = models.CharField(max_length=200, null=True)
     questions_to = models.CharField(max_length=16, choices=Answerers.choices)
@@ -133,6 +136,10 @@ class Operation(models.Model):
     # why it ended or waits for an operator, in our words
     explanation = models.CharField(max_length=500, blank=True)
     error_code = models.BigIntegerField(null=True)
+    # when calls of this tool have usually ended, with room to spare; later, operators are alerted
+    expected_by = models.DateTimeField(null=True)
+    # its payload was deleted: the team's retention, or a person's erasure
+    payload_deleted_at = models.DateTimeField(null=True)
 
     cancel_requested_at = models.DateTimeField(null=True)
     cancel_requested_by = models.ForeignKey(
@@ -212,6 +219,12 @@ class Operation(models.Model):
                 condition=Q(due_at__isnull=False),
                 name="operation_due",
             ),
+            # engine.expect: whose completion did not come
+            models.Index(
+                fields=["expected_by"],
+                condition=Q(expected_by__isnull=False, finished_at__isnull=True),
+                name="operation_expected",
+            ),
             # engine.claim: requests in flight per server; engine.sweep: leases that ended
             models.Index(
                 fields=["server", "leased_until"],
@@ -236,6 +249,106 @@ class Operation(models.Model):
     def task_label(self) -> str:
         """A short hash that names the task in logs and pages; the id itself can be a secret."""
         return self.task_hash[:12]
+
+
+class HistoryEntry(models.Model):
+    """An operation as lists and charts read it, apart from the row that every poll touches: what is
+    indexed here costs polls nothing. Written with each change of state, in its transaction.
+    """
+
+    operation = models.OneToOneField(
+        Operation, primary_key=True, on_delete=models.CASCADE, related_name="history"
+    )
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="+")
+    server = models.ForeignKey(Server, on_delete=models.PROTECT, related_name="+")
+    tool_name = models.CharField(max_length=256)
+    started_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    state = models.CharField(max_length=20, choices=State.choices)
+    is_error = models.BooleanField(default=False)
+    created_at = models.DateTimeField()
+    state_since = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True)
+    # how long it waited for people, and how long for the server (ms), up to `state_since`
+    people_ms = models.BigIntegerField(default=0)
+    server_ms = models.BigIntegerField(default=0)
+    # from beginning to end (ms)
+    took_ms = models.BigIntegerField(null=True)
+    # keyed hashes of the words it can be found by: what they stand for is encrypted elsewhere
+    words = ArrayField(models.BigIntegerField(), default=list)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(finished_at__isnull=True) | Q(took_ms__isnull=False),
+                name="history_of_what_ended_is_whole",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"history of {self.operation_id}"
+
+
+class Expectation(models.Model):
+    """How long a tool's calls usually take: learned, or set by an admin (s)."""
+
+    server = models.ForeignKey(Server, on_delete=models.CASCADE, related_name="expectations")
+    tool_name = models.CharField(max_length=256)
+    limit_s = models.PositiveIntegerField(null=True)
+    # the 95th percentile of what ended well lately (ms), and of how many
+    usual_ms = models.BigIntegerField(null=True)
+    samples = models.PositiveIntegerField(default=0)
+    learned_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["server", "tool_name"], name="expectation_per_tool"),
+        ]
+
+    def __str__(self) -> str:
+        return f"how long {self.tool_name} takes"
+
+
+class RepairState(models.TextChoices):
+    PROPOSED = "proposed", "Waits for a second person"
+    DONE = "done", "Carried out"
+    REFUSED = "refused", "Refused by a second person"
+    WITHDRAWN = "withdrawn", "Withdrawn"
+
+
+class Repair(models.Model):
+    """What an operator decided about an operation that the desk cannot follow (reconcile).
+
+    Where the policy asks for four eyes, it is proposed first and a second person carries it out.
+    """
+
+    operation = models.ForeignKey(Operation, on_delete=models.CASCADE, related_name="repairs")
+    choice = models.CharField(max_length=16)
+    # {"reason", "evidence"?, "task_id"?}
+    content = EncryptedJSONField()
+    state = models.CharField(max_length=9, choices=RepairState.choices)
+    proposed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+"
+    )
+    proposed_at = models.DateTimeField()
+    decided_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    decided_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["proposed_at", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["operation"],
+                condition=Q(state="proposed"),
+                name="one_repair_proposed_at_a_time",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.choice} for {self.operation_id}"
 
 
 def hash_task_id(task_id: str) -> str:

@@ -16,6 +16,7 @@ from tasks_monitor.models import (
     AttemptOutcome,
     Delivery,
     Era,
+    HistoryEntry,
     InputRequest,
     InputRequestSource,
     Operation,
@@ -126,6 +127,27 @@ class OperationFactory(DjangoModelFactory):
         if create:
             given = {"project": "api"} if extracted is None else extracted
             Payload.objects.create(operation=operation, arguments=given)
+            HistoryEntryFactory(operation=operation)
+
+
+class HistoryEntryFactory(DjangoModelFactory):
+    """The line of the history that goes with every operation."""
+
+    class Meta:
+        model = HistoryEntry
+
+    operation = factory.SubFactory(OperationFactory)
+    team = factory.SelfAttribute("operation.team")
+    server = factory.SelfAttribute("operation.server")
+    tool_name = factory.SelfAttribute("operation.tool_name")
+    started_by = factory.SelfAttribute("operation.started_by")
+    state = factory.SelfAttribute("operation.state")
+    is_error = factory.SelfAttribute("operation.is_error")
+    created_at = state_since = factory.SelfAttribute("operation.created_at")
+    finished_at = factory.SelfAttribute("operation.finished_at")
+    took_ms = factory.LazyAttribute(
+        lambda o: o.finished_at and (o.finished_at - o.created_at) // timedelta(milliseconds=1)
+    )
 
 
 class AttemptFactory(DjangoModelFactory):

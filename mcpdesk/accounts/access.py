@@ -36,7 +36,8 @@ class Permission(StrEnum):
     SEE_OPERATIONS = auto()
     SEE_ALL_PAYLOADS = auto()  # arguments, answers, results of every operation
     DECIDE = auto()  # approvals that were put to this member
-    OPERATE = auto()  # start, cancel, check now, adopt, reconcile
+    OPERATE = auto()  # start, cancel, check now, adopt
+    RECONCILE = auto()  # say what became of what the desk cannot follow
     READ_HISTORY = auto()  # the whole log, and its export
     ADMINISTER = auto()  # servers, policies, members, tokens
 
@@ -50,6 +51,7 @@ MATRIX: dict[Role, frozenset[Permission]] = {
             Permission.SEE_ALL_PAYLOADS,
             Permission.DECIDE,
             Permission.OPERATE,
+            Permission.RECONCILE,
         }
     ),
     Role.AUDITOR: frozenset(

@@ -1,5 +1,6 @@
 """People, teams, and the one role each person has in a team."""
 
+import uuid
 import zoneinfo
 from typing import Any, ClassVar
 
@@ -43,6 +44,9 @@ class User(AbstractUser):
     email = models.EmailField("e-mail address", unique=True)
     name = models.CharField("name", max_length=120)
     time_zone = models.CharField(max_length=64, default="UTC", validators=[validate_time_zone])
+    # what the log's seals hold of this person's name is a hash with this salt: when the person is
+    # erased it goes (null), and what is left in the log names nobody
+    log_salt = models.UUIDField(null=True, default=uuid.uuid4, editable=False)
 
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = ["name"]
@@ -144,3 +148,69 @@ class CacheEntry(models.Model):
 
     def __str__(self) -> str:
         return self.key
+
+
+class RoleSpan(models.Model):
+    """Since when, and until when, a person had a role in a team: who could do what on a given day.
+
+    Kept beside the log, which a team may keep for a shorter time.
+    """
+
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="role_spans")
+    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="role_spans")
+    role = models.CharField(max_length=16, choices=Role.choices)
+    starts_at = models.DateTimeField()
+    # null: until now
+    ends_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["starts_at", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["team", "user"],
+                condition=models.Q(ends_at__isnull=True),
+                name="one_role_at_a_time",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user}: {self.get_role_display()} since {self.starts_at:%Y-%m-%d}"
+
+
+class ApiToken(models.Model):
+    """A key to the API: of one person in one team, or of a service, which is nobody.
+
+    Only a hash of it is kept; the token itself is shown once, when it is made.
+    """
+
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="api_tokens")
+    # null: a service, which never approves
+    user = models.ForeignKey(User, null=True, on_delete=models.PROTECT, related_name="api_tokens")
+    name = models.CharField(max_length=60)
+    scopes = models.JSONField(default=list)
+    # the first characters, by which people tell tokens apart
+    prefix = models.CharField(max_length=16)
+    # SHA-256 (hex) of the whole token, which is random: nothing is gained by a slow hash
+    digest = models.CharField(max_length=64, unique=True)
+    created_at = models.DateTimeField()
+    created_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    # null: it has no end
+    expires_at = models.DateTimeField(null=True)
+    # to the minute: not every request writes
+    last_used_at = models.DateTimeField(null=True)
+    revoked_at = models.DateTimeField(null=True)
+    revoked_by = models.ForeignKey(User, null=True, on_delete=models.PROTECT, related_name="+")
+
+    class Meta:
+        ordering = ["-created_at"]
+        constraints = [
+            # two services of one name could not be told apart in the log
+            models.UniqueConstraint(
+                fields=["team", "name"],
+                condition=models.Q(user__isnull=True, revoked_at__isnull=True),
+                name="service_name_per_team",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.prefix}…)"

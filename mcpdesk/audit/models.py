@@ -1,5 +1,6 @@
 """The append-only log: the timeline of an operation and the audit trail are this one table."""
 
+import uuid
 from typing import Any
 
 import pgtrigger
@@ -17,6 +18,7 @@ class Channel(models.TextChoices):
     WORKER = "worker", "by the desk"
     CLOCK = "clock", "by the clock"
     COMMAND = "command", "on the command line"
+    API = "api", "through the API"
 
 
 class Event(models.Model):
@@ -69,3 +71,118 @@ class _Places(dict[str, Any]):
 
     def __missing__(self, key: str) -> str:
         return "–"
+
+
+class Seal(models.Model):
+    """A batch of a team's events that was closed: signed, and chained to the seal before it.
+
+    `lines` says of each event in the batch its id and a short hash, so that the first one that was
+    changed, added, removed or moved can be named; `root` holds all of them in full.
+    """
+
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="seals")
+    number = models.PositiveIntegerField()
+    first_event_id = models.BigIntegerField()
+    last_event_id = models.BigIntegerField()
+    event_count = models.PositiveIntegerField()
+    sealed_at = models.DateTimeField()
+    # SHA-256 over the events' full hashes, in order
+    root = models.BinaryField(max_length=32)
+    lines = models.BinaryField()
+    # what this seal signs of the one before it (SHA-256); zeros for a team's first
+    previous = models.BinaryField(max_length=32)
+    # Ed25519 (RFC 8032), and which key made it
+    signature = models.BinaryField(max_length=64)
+    key_id = models.CharField(max_length=16)
+    # its events were removed when the team's retention ended
+    pruned_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["number"]
+        constraints = [
+            models.UniqueConstraint(fields=["team", "number"], name="seal_number_per_team"),
+            models.CheckConstraint(
+                condition=models.Q(last_event_id__gte=models.F("first_event_id")),
+                name="seal_has_a_range",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"seal {self.number} of team {self.team_id}"
+
+
+class ExportFormat(models.TextChoices):
+    CSV = "csv", "CSV"
+    NDJSON = "ndjson", "NDJSON"
+
+
+class Export(models.Model):
+    """Who took what out of the desk: one download of a list, which can be taken up again."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="exports")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    # "operations", "approvals", "events": which list
+    subject = models.CharField(max_length=16)
+    format = models.CharField(max_length=6, choices=ExportFormat.choices)
+    # the list's filters, as its address has them
+    query = models.CharField(max_length=2000)
+    created_at = models.DateTimeField()
+    # how far it came
+    rows = models.PositiveBigIntegerField(default=0)
+    cursor = models.CharField(max_length=200, blank=True)
+    updated_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+        indexes = [models.Index(fields=["team", "-created_at"], name="export_by_team")]
+
+    def __str__(self) -> str:
+        return f"export of {self.subject} by {self.user}"
+
+
+class Retention(models.Model):
+    """How long a team keeps things; without a row: for ever."""
+
+    team = models.OneToOneField(Team, on_delete=models.CASCADE, related_name="retention")
+    # arguments, questions, answers, results, reasons, comments of what ended so many days ago
+    payload_days = models.PositiveIntegerField(null=True)
+    # whole sealed batches of the log
+    log_days = models.PositiveIntegerField(null=True)
+
+    def __str__(self) -> str:
+        return f"retention of {self.team}"
+
+
+class LegalHold(models.Model):
+    """While one is on, nothing of the team, or of one operation, is deleted or erased."""
+
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="legal_holds")
+    # null: everything of the team
+    operation_id = models.UUIDField(null=True)
+    reason = models.CharField(max_length=500)
+    since = models.DateTimeField()
+    begun_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+"
+    )
+    ended_at = models.DateTimeField(null=True)
+    ended_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+
+    class Meta:
+        ordering = ["-since"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["team", "operation_id"],
+                condition=models.Q(ended_at__isnull=True),
+                nulls_distinct=False,
+                name="one_legal_hold_at_a_time",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"legal hold since {self.since:%Y-%m-%d}"

@@ -5,6 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from mcpdesk.audit.log import DESK, Actor, record
+from tasks_monitor.engine import history
 from tasks_monitor.models import (
     Delivery,
     DeliveryState,
@@ -67,6 +68,7 @@ def move(
         raise Raced(operation.pk)
     for name, value in columns.items():
         setattr(operation, name, value)
+    history.follow(operation, before, now)
     note(
         operation,
         "operation.moved",

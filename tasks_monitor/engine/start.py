@@ -9,6 +9,7 @@ from django.db import IntegrityError, transaction
 
 from mcpdesk.audit.log import Actor, record
 from mcpdesk.mcp.jsontext import canonical, storable
+from tasks_monitor.engine import history
 from tasks_monitor.engine.doorbell import ring_on_commit
 from tasks_monitor.engine.errors import Refused
 from tasks_monitor.models import Answerers, Era, Operation, Payload, Server
@@ -205,8 +206,11 @@ def take_up(
     now: datetime,
     task: str | None = None,
 ) -> None:
-    """What goes with every new operation: its payload, its first event, a ring on commit."""
+    """What goes with every new operation: its payload, its line of the history, its first event, a
+    ring on commit.
+    """
     Payload.objects.create(operation=operation, arguments=arguments)
+    history.begin(operation)
     record(
         kind,
         team_id=operation.team_id,
