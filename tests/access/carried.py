@@ -23,6 +23,8 @@ from tasks_monitor.models import (
     InputRequestState,
     Operation,
     Payload,
+    Repair,
+    RepairState,
     Server,
 )
 from tasks_monitor.states import TERMINAL, State
@@ -83,6 +85,14 @@ def _operation(
         **_outcome(State(state), mark),
     )
     AttemptFactory(operation=operation, number=1, request_id=1, task_id=never("late task id"))
+    Repair.objects.create(
+        operation=operation,
+        choice="record_done",
+        content={"reason": never("repair")},
+        state=RepairState.DONE,
+        proposed_by=household.people[starter],
+        proposed_at=now,
+    )
     household.ids[f"{thing} operation"] = operation.pk
     return operation
 
