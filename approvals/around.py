@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from approvals import claim, comments, standstill
-from approvals.models import Approval, Audience, Comment
+from approvals.models import Approval, Audience, Comment, Shape
 from approvals.standing import Standing
 from approvals.votes import Progress
 from mcpdesk.accounts import access
@@ -61,7 +61,7 @@ def of(
         asks=_asks(approval, progress.needed),
         holder=claim.holder(approval, now),
         holder_until=approval.claimed_until,
-        may_claim=works and progress.needed == 1,
+        may_claim=works and progress.needed == 1 and approval.shape != Shape.UNOFFERED,
         deadline=standstill.deadline_of(approval, now) if is_open else None,
         others=_others(approval, progress, now) if is_open else (),
         is_short=is_open and access.headcount(approval) < progress.needed,

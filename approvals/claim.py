@@ -13,7 +13,7 @@ from django.db import transaction
 from approvals import comments
 from approvals.gate import snapshot_of
 from approvals.locking import locked
-from approvals.models import Approval
+from approvals.models import Approval, Shape
 from approvals.outcomes import Missing, Refused
 from approvals.votes import Turn
 from mcpdesk.accounts import access
@@ -25,6 +25,7 @@ from mcpdesk.audit.log import Actor
 LASTS = timedelta(minutes=15)
 NOT_YOURS = "This was not put to you, or your role no longer decides. Nothing changed."
 OVER = "This is over: nobody can work on it any more."
+NOBODY_ANSWERS = "Nobody can answer this here, so there is nothing to work on."
 SEVERAL_DECIDE = "Several people have to decide this, so that nobody can have it alone."
 NOT_CLAIMED_BY_YOU = "You have no claim to give back; somebody may have taken it over."
 NEEDS_NOTE = "Say why you take it over: whoever had it reads it. Nothing changed."
@@ -126,6 +127,8 @@ def workable(approval_id: UUID, member: Member, now: datetime) -> Turn | Refused
         return Refused(OVER)
     if not access.may_decide(current, approval):
         return Refused(NOT_YOURS)
+    if approval.shape == Shape.UNOFFERED:
+        return Refused(NOBODY_ANSWERS)
     if not one_decides(approval):
         return Refused(SEVERAL_DECIDE)
     return Turn(approval, current, Actor.person(current), now)

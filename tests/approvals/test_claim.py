@@ -84,6 +84,12 @@ def test_what_several_have_to_decide_is_nobodys_alone(operator: Member, approver
     assert claim.claim(approval.pk, member=approver, now=NOW) == Refused(claim.SEVERAL_DECIDE)
 
 
+def test_what_nobody_can_answer_is_nothing_to_work_on(ask: Ask, approver: Member) -> None:
+    approval = ask(method="sampling/createMessage", problem="This desk does not offer that.")
+    assert claim.claim(approval.pk, member=approver, now=NOW) == Refused(claim.NOBODY_ANSWERS)
+    assert _kinds(approval) == []
+
+
 def test_what_is_over_cannot_be_claimed(ask: Ask, approver: Member) -> None:
     approval = ask()
     Approval.objects.update(state=ApprovalState.WITHDRAWN, closed_at=NOW)

@@ -53,6 +53,13 @@ def test_without_javascript_it_is_claimed_taken_over_and_given_back(
     assert "You gave it back" in _post(other, "inbox_claim", approval, do="release")
 
 
+def test_no_work_is_offered_on_what_nobody_can_answer(ask: Ask, approver: Member) -> None:
+    page = _page(approver, ask(method="sampling/createMessage", problem="Not offered."))
+    assert "Nobody can answer this." in page
+    assert "Claim for" not in page
+    assert "Hand to a colleague" not in page
+
+
 def test_with_javascript_only_the_part_changes_and_what_is_typed_stays(
     ask: Ask, approver: Member, join: Join
 ) -> None:
