@@ -90,6 +90,8 @@ class PolicyRule(models.Model):
     # who answers what the server asks during such a call, as policy.read_ask() takes it; null: the
     # server's setting decides
     questions = models.JSONField(null=True)
+    # what an operator decides about such a call that broke takes a second person
+    repairs_need_two = models.BooleanField(default=False)
     # goes up with each change: an edit of what somebody else changed meanwhile is refused
     version = models.PositiveIntegerField(default=1)
     changed_at = models.DateTimeField()
@@ -190,9 +192,12 @@ class Approval(models.Model):
                 condition=Q(kind=Kind.ANSWER) | Q(policy__isnull=False),
                 name="approval_gate_has_its_policy",
             ),
-            # gate.request_start makes it with its operation: one call is asked for once
+            # gate.request_start makes it with its operation, gate.ask_again another one: what is to
+            # be sent is asked for once at a time
             models.UniqueConstraint(
-                fields=["operation"], condition=Q(kind=Kind.GATE), name="one_gate_per_operation"
+                fields=["operation"],
+                condition=Q(kind=Kind.GATE, state="open"),
+                name="one_open_gate_per_operation",
             ),
             # a decision is whole: what, when and who, or nothing
             models.CheckConstraint(

@@ -164,6 +164,8 @@ class Operation(models.Model):
     repeatable = models.BooleanField(
         default=False, help_text="May be sent again after an unknown outcome."
     )
+    # it waits at the gate to be sent again: the state it goes back to where it is not (empty: no)
+    again_from = models.CharField(max_length=20, choices=State.choices, blank=True)
 
     # the remote task
     task_id = EncryptedJSONField(null=True)

@@ -44,8 +44,15 @@ _SERVER_SAYS: Final = frozenset(
     }
 )
 
+#: States that an operator reconciles: nothing moves by itself.
+NEEDS_OPERATOR: Final = frozenset({State.LOST, State.UNKNOWN, State.STUCK})
+# An operator has the call sent again: at once, or past the gate once more.
+_SENT_AGAIN: Final = frozenset({State.READY, State.AWAITING_APPROVAL})
+
 TRANSITIONS: Final[dict[State, frozenset[State]]] = {
-    State.AWAITING_APPROVAL: frozenset({State.READY, State.DENIED, State.EXPIRED, State.CANCELLED}),
+    # NEEDS_OPERATOR: a call that was to be sent again is not, and all is as it was (engine.again)
+    State.AWAITING_APPROVAL: frozenset({State.READY, State.DENIED, State.EXPIRED, State.CANCELLED})
+    | NEEDS_OPERATOR,
     # FAILED: what is known before sending (no such server any more, a legacy server)
     State.READY: frozenset({State.CALLING, State.CANCELLED, State.EXPIRED, State.FAILED}),
     # READY: nothing left (connection refused, told to slow down), or a round without questions
@@ -55,10 +62,10 @@ TRANSITIONS: Final[dict[State, frozenset[State]]] = {
     | {State.READY, State.LOST, State.STUCK},
     State.WORKING: (_SERVER_SAYS - {State.WORKING}) | {State.LOST, State.STUCK},
     # the server moved after all, or an operator decided
-    State.STUCK: _SERVER_SAYS | {State.READY, State.LOST},
-    State.LOST: _SERVER_SAYS | {State.READY},
+    State.STUCK: _SERVER_SAYS | _SENT_AGAIN | {State.LOST},
+    State.LOST: _SERVER_SAYS | _SENT_AGAIN,
     # a late answer to the call whose outcome was unknown, or an operator decided
-    State.UNKNOWN: _SERVER_SAYS | {State.READY},
+    State.UNKNOWN: _SERVER_SAYS | _SENT_AGAIN,
     State.COMPLETED: frozenset(),
     State.FAILED: frozenset(),
     State.CANCELLED: frozenset(),
@@ -67,8 +74,6 @@ TRANSITIONS: Final[dict[State, frozenset[State]]] = {
 }
 
 TERMINAL: Final = frozenset(state for state, targets in TRANSITIONS.items() if not targets)
-#: States that an operator reconciles: nothing moves by itself.
-NEEDS_OPERATOR: Final = frozenset({State.LOST, State.UNKNOWN, State.STUCK})
 #: States in which a known remote task is polled. STUCK is: the server may move after all.
 POLLED: Final = frozenset({State.WORKING, State.INPUT_REQUIRED, State.STUCK})
 
