@@ -11,6 +11,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import F, Q
 
@@ -113,19 +114,30 @@ class Tool(models.Model):
 class Operation(models.Model):
     """One logical tool call, from request to outcome, however many JSON-RPC requests it takes."""
 
+    # each poll writes this row and every index it has: lists read HistoryEntry and its indexes
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="operations")
-    server = models.ForeignKey(Server, on_delete=models.PROTECT, related_name="operations")
+    team = models.ForeignKey(
+        Team, on_delete=models.PROTECT, related_name="operations", db_index=False
+    )
+    server = models.ForeignKey(
+        Server, on_delete=models.PROTECT, related_name="operations", db_index=False
+    )
     tool_name = models.CharField(max_length=256)
     state = models.CharField(max_length=20, choices=State.choices)
     is_error = models.BooleanField(default=False, help_text="The tool itself reported an error.")
     adopted = models.BooleanField(default=False)
 
     started_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+        settings.AUTH_USER_MODEL,
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_index=False,
     )
     # the token it was started with; with `started_by` null, a service started it
-    token = models.ForeignKey(ApiToken, null=True, on_delete=models.PROTECT, related_name="+")
+    token = models.ForeignKey(
+        ApiToken, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
     reason = models.CharField(max_length=500, blank=True)
     idempotency_key = models.CharField(max_length=200, null=True)
     questions_to = models.CharField(max_length=16, choices=Answerers.choices)
@@ -143,7 +155,11 @@ class Operation(models.Model):
 
     cancel_requested_at = models.DateTimeField(null=True)
     cancel_requested_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+        settings.AUTH_USER_MODEL,
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_index=False,
     )
     cancel_sent_at = models.DateTimeField(null=True)
     cancels_unanswered = models.PositiveSmallIntegerField(default=0)
@@ -233,11 +249,16 @@ class Operation(models.Model):
                 condition=Q(leased_until__isnull=False),
                 name="operation_leased",
             ),
-            # selectors.operations: the team's list, newest first, by state
-            models.Index(fields=["team", "-created_at", "id"], name="operation_by_team"),
-            models.Index(fields=["team", "state", "-created_at"], name="operation_by_state"),
-            # approvals.earlier: the last call of the same tool
-            models.Index(fields=["server", "tool_name", "-created_at"], name="operation_by_tool"),
+            # engine.sweep, engine.hold, selectors.held_back: what has not ended
+            models.Index(
+                fields=["server", "state"],
+                condition=Q(finished_at__isnull=True),
+                name="operation_open",
+            ),
+            # engine.adopt: who follows a handle
+            models.Index(
+                fields=["task_hash"], condition=~Q(task_hash=""), name="operation_by_task"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -261,11 +282,15 @@ class HistoryEntry(models.Model):
     operation = models.OneToOneField(
         Operation, primary_key=True, on_delete=models.CASCADE, related_name="history"
     )
-    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="+")
-    server = models.ForeignKey(Server, on_delete=models.PROTECT, related_name="+")
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="+", db_index=False)
+    server = models.ForeignKey(Server, on_delete=models.PROTECT, related_name="+", db_index=False)
     tool_name = models.CharField(max_length=256)
     started_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+        settings.AUTH_USER_MODEL,
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_index=False,
     )
     state = models.CharField(max_length=20, choices=State.choices)
     is_error = models.BooleanField(default=False)
@@ -285,6 +310,22 @@ class HistoryEntry(models.Model):
             models.CheckConstraint(
                 condition=Q(finished_at__isnull=True) | Q(took_ms__isnull=False),
                 name="history_of_what_ended_is_whole",
+            ),
+        ]
+        indexes = [
+            # charts: what ended within a range; all that they count and measure stands in the index
+            models.Index(
+                fields=["team", "finished_at"],
+                include=["server", "tool_name", "state", "is_error", "server_ms"],
+                condition=Q(finished_at__isnull=False),
+                name="history_ended",
+            ),
+            # charts, and the dashboard's longest waiting: what broke and nobody reconciled
+            models.Index(
+                fields=["team", "state_since"],
+                include=["server", "tool_name", "state"],
+                condition=Q(state__in=[State.LOST, State.STUCK, State.UNKNOWN]),
+                name="history_broken",
             ),
         ]
 
