@@ -68,8 +68,8 @@ def _asked(ask: Ask, names: Mapping[int, str] | None) -> str:
         for step in ask.escalation
     ]
     if ask.deadline_s is not None:
-        ends = "denied" if ask.at_deadline is AtDeadline.DENY else "expired"
-        parts.append(f"within {span(ask.deadline_s)} (then it is {ends})")
+        ends = "is denied" if ask.at_deadline is AtDeadline.DENY else "expires"
+        parts.append(f"within {span(ask.deadline_s)} (then it {ends})")
     return ", ".join(parts)
 
 
@@ -84,6 +84,9 @@ def answering(questions: Ask | None, names: Mapping[int, str] | None = None) -> 
     if questions is None:
         return ""
     return f"What the server asks meanwhile is answered by {_asked(questions, names)}."
+
+
+REPAIRS_NEED_TWO: Final = "A repair of such a call, should it break, takes a second person."
 
 
 def _why(gate: Gate) -> str:
@@ -108,17 +111,25 @@ def consequence(rule: Rule, names: Mapping[int, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Sentences:
-    """A rule in words: when it matches, what it gives, who answers what the server asks."""
+    """A rule in words: when it matches, what it gives, who answers what the server asks, and what
+    a repair takes.
+    """
 
     when: str
     then: str
     answering: str
+    repairs: str
 
 
 def in_words(rule: Rule, names: Mapping[int, str]) -> Sentences:
     """The whole rule in words; `names` of the people it may name."""
     questions = None if rule.effect is Effect.DISABLED else rule.questions
-    return Sentences(describe(rule, names), consequence(rule, names), answering(questions, names))
+    return Sentences(
+        describe(rule, names),
+        consequence(rule, names),
+        answering(questions, names),
+        REPAIRS_NEED_TWO if rule.repairs_need_two and rule.effect is not Effect.DISABLED else "",
+    )
 
 
 def _starters(starter: Starter, names: Mapping[int, str]) -> str:

@@ -51,5 +51,6 @@ def _page(
         "deny": deny,
         "problem": problem,
         "may_change": request.member.may(Permission.ADMINISTER),
+        "reads_history": request.member.may(Permission.READ_HISTORY),
     }
     return render(request, TEMPLATE, context, status=status)

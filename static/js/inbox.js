@@ -110,7 +110,7 @@
     holdApproval();
     const problem = byId("form-errors");
     if (problem) toProblem(problem);
-    else if (byId("item-title")) byId("item-title").focus({ preventScroll: true });
+    else (byId("item-title") || byId("main")).focus({ preventScroll: true });
   }
 
   document.addEventListener("htmx:afterSettle", (event) => {

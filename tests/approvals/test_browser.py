@@ -375,6 +375,21 @@ def test_after_a_decision_the_next_one_that_fits_opens(
     assert form.is_open
 
 
+def test_on_a_phone_what_came_of_the_last_item_stands_above_the_empty_list(
+    ask: Ask, approver: Member, open_page: Open
+) -> None:
+    approval = ask(fields=NAME)
+    page = open_page(approver, _path(approval), viewport={"width": 390, "height": 844})
+    page.fill("[name=field-0]", "api")
+    page.click("button[value=accept]")
+    said, empty = page.get_by_text("You accepted"), page.get_by_text("Nothing waits for you.")
+    expect(said).to_be_visible()
+    expect(empty).to_be_visible()
+    above, below = said.bounding_box(), empty.bounding_box()
+    assert above and below and above["y"] < below["y"]
+    expect(page.locator("#main")).to_be_focused()
+
+
 def test_keys_pick_several_and_decide_them_after_one_more_question(
     ask: Ask, approver: Member, open_page: Open
 ) -> None:

@@ -131,7 +131,7 @@ def test_all_of_it_is_said_in_words() -> None:
     assert answering(rule.questions, names) == (
         "What the server asks meanwhile is answered by one of the team's approvers, after 1 hour "
         "also the team's admins, after 2 hours also named people (Cleo, Dan), within 1 day (then "
-        "it is expired)."
+        "it expires)."
     )
     assert answering(None) == ""
 
