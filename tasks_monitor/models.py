@@ -180,6 +180,8 @@ class Operation(models.Model):
     repeatable = models.BooleanField(
         default=False, help_text="May be sent again after an unknown outcome."
     )
+    # the trace that its requests to the server belong to (W3C Trace Context); empty: none
+    traceparent = models.CharField(max_length=55, blank=True)
     # it waits at the gate to be sent again: the state it goes back to where it is not (empty: no)
     again_from = models.CharField(max_length=20, choices=State.choices, blank=True)
 
@@ -313,6 +315,19 @@ class HistoryEntry(models.Model):
             ),
         ]
         indexes = [
+            # engine.expect: the last calls of a tool that ended well
+            models.Index(
+                fields=["server", "tool_name", "-finished_at"],
+                include=["server_ms"],
+                condition=Q(state=State.COMPLETED, is_error=False),
+                name="history_ended_well",
+            ),
+            # mcpdesk.ops.metrics: the backlog by state
+            models.Index(
+                fields=["team", "state"],
+                condition=Q(finished_at__isnull=True),
+                name="history_unfinished",
+            ),
             # charts: what ended within a range; all that they count and measure stands in the index
             models.Index(
                 fields=["team", "finished_at"],
@@ -351,6 +366,45 @@ class Expectation(models.Model):
 
     def __str__(self) -> str:
         return f"how long {self.tool_name} takes"
+
+
+class Tally(models.Model):
+    """How many operations of a server ended in one way, and how long they took, since the desk
+    began: what metrics count without reading the history from its beginning.
+    """
+
+    server = models.ForeignKey(Server, on_delete=models.CASCADE, related_name="tallies")
+    state = models.CharField(max_length=20, choices=State.choices)
+    is_error = models.BooleanField()
+    count = models.BigIntegerField()
+    # sums (ms), and how many took at most as long as each of engine.tally.BUCKETS_S
+    server_ms = models.BigIntegerField()
+    server_buckets = ArrayField(models.BigIntegerField())
+    people_ms = models.BigIntegerField()
+    people_buckets = ArrayField(models.BigIntegerField())
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["server", "state", "is_error"], name="one_tally_per_ending"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.count} {self.get_state_display()}"
+
+
+class TallyMark(models.Model):
+    """Up to when (UTC) the history is counted in the tallies; one row."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
+    up_to = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=Q(id=1), name="one_tally_mark")]
+
+    def __str__(self) -> str:
+        return f"counted up to {self.up_to:%Y-%m-%d %H:%M:%S}"
 
 
 class RepairState(models.TextChoices):

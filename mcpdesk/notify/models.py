@@ -23,7 +23,8 @@ class Topic(models.TextChoices):
     ESCALATION = "escalation", "Something is put to me because others did not decide"
     COMMENT = "comment", "A comment on what I started, or that names me"
     HANDED = "handed", "Somebody hands me an item"
-    ALERT = "alert", "Alerts for admins"
+    ALERT = "alert", "Alerts for operators and admins"
+    ENDED = "ended", "What I started ended, or cannot go on without somebody"
 
 
 class ChannelKind(models.TextChoices):
@@ -62,8 +63,13 @@ class MessageState(models.TextChoices):
 TO_SEND = (MessageState.WAITING, MessageState.FAILED)
 
 
-def every_topic() -> list[str]:
-    return list(Topic.values)
+#: One message for each call: only for whoever asks for it.
+ON_REQUEST = (Topic.ENDED,)
+
+
+def usual_topics() -> list[str]:
+    """What those are told of who never said."""
+    return [topic.value for topic in Topic if topic not in ON_REQUEST]
 
 
 class Channel(models.Model):
@@ -78,7 +84,7 @@ class Channel(models.Model):
     shown_as = models.CharField(max_length=300)
     # Standard Webhooks: {"current": "whsec_...", "previous"?: ..., "previous_until"?: ISO 8601}
     secret = EncryptedJSONField(null=True)
-    topics = models.JSONField(default=every_topic)
+    topics = models.JSONField(default=usual_topics)
     allow_private = models.BooleanField(default=False)
     enabled = models.BooleanField(default=True)
     # why the desk itself switched it off, in our words
@@ -110,7 +116,7 @@ class TeamNotices(models.Model):
 
 
 class Preference(models.Model):
-    """How one person wants to be told; without a row: everything, at once, by every way there is.
+    """How one person wants to be told; without a row: the usual, at once, by every way there is.
 
     Times are in the person's own zone.
     """
@@ -118,7 +124,7 @@ class Preference(models.Model):
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notices"
     )
-    topics = models.JSONField(default=every_topic)
+    topics = models.JSONField(default=usual_topics)
     email = models.BooleanField(default=True)
     push = models.BooleanField(default=True)
     timing = models.CharField(max_length=8, choices=Timing.choices, default=Timing.AT_ONCE)
@@ -253,6 +259,8 @@ class Message(models.Model):
             models.Index(fields=["matter"], name="message_matter"),
             # selectors.dead_letters
             models.Index(fields=["team", "-finished_at"], name="message_finished"),
+            # dead.look: whom messages could not be brought to
+            models.Index(fields=["team", "target"], condition=Q(state="dead"), name="message_dead"),
         ]
 
     def __str__(self) -> str:
@@ -260,7 +268,8 @@ class Message(models.Model):
 
 
 class Alert(models.Model):
-    """Something that admins have to look at; one open alert for each matter of a team."""
+    """Something that operators and admins have to look at; one is open for each matter of a team.
+    """
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="alerts")
     matter = models.CharField(max_length=120)
@@ -269,6 +278,10 @@ class Alert(models.Model):
     path = models.CharField(max_length=200, blank=True)
     opened_at = models.DateTimeField()
     closed_at = models.DateTimeField(null=True)
+    # who saw to it; null on a closed one: its matter came to an end
+    closed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
 
     class Meta:
         ordering = ["-opened_at"]
@@ -278,6 +291,16 @@ class Alert(models.Model):
                 condition=Q(closed_at__isnull=True),
                 name="one_open_alert_per_matter",
             ),
+        ]
+        indexes = [
+            # selectors.past_alerts
+            models.Index(
+                fields=["team", "-closed_at", "-id"],
+                condition=Q(closed_at__isnull=False),
+                name="alert_closed",
+            ),
+            # alerts.was_raised
+            models.Index(fields=["team", "matter", "-opened_at"], name="alert_by_matter"),
         ]
 
     def __str__(self) -> str:

@@ -28,7 +28,7 @@ class Migration(migrations.Migration):
                 ('target', mcpdesk.encryption.EncryptedJSONField()),
                 ('shown_as', models.CharField(max_length=300)),
                 ('secret', mcpdesk.encryption.EncryptedJSONField(null=True)),
-                ('topics', models.JSONField(default=mcpdesk.notify.models.every_topic)),
+                ('topics', models.JSONField(default=mcpdesk.notify.models.usual_topics)),
                 ('allow_private', models.BooleanField(default=False)),
                 ('enabled', models.BooleanField(default=True)),
                 ('off_because', models.CharField(blank=True, max_length=300)),
@@ -46,7 +46,7 @@ class Migration(migrations.Migration):
             name='Preference',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('topics', models.JSONField(default=mcpdesk.notify.models.every_topic)),
+                ('topics', models.JSONField(default=mcpdesk.notify.models.usual_topics)),
                 ('email', models.BooleanField(default=True)),
                 ('push', models.BooleanField(default=True)),
                 ('timing', models.CharField(choices=[('at_once', 'At once'), ('hourly', 'Together, every hour'), ('daily', 'Together, once a day')], default='at_once', max_length=8)),
