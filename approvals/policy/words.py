@@ -3,6 +3,8 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
+from typing import Final
 
 from approvals.policy.model import (
     Ask,
