@@ -184,6 +184,10 @@ class Operation(models.Model):
     traceparent = models.CharField(max_length=55, blank=True)
     # it waits at the gate to be sent again: the state it goes back to where it is not (empty: no)
     again_from = models.CharField(max_length=20, choices=State.choices, blank=True)
+    # who had it sent again, last: for four eyes they started it too
+    again_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
 
     # the remote task
     task_id = EncryptedJSONField(null=True)
@@ -422,7 +426,7 @@ class Repair(models.Model):
 
     operation = models.ForeignKey(Operation, on_delete=models.CASCADE, related_name="repairs")
     choice = models.CharField(max_length=16)
-    # {"reason", "evidence"?, "task_id"?}
+    # {"reason", "evidence", "task_id", "refused_because"?}
     content = EncryptedJSONField()
     state = models.CharField(max_length=9, choices=RepairState.choices)
     proposed_by = models.ForeignKey(
