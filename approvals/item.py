@@ -199,7 +199,8 @@ def of(
     progress = votes.progress(approval, now)
     stands = standing.of(member, approval, progress, draft, now)
     shown = _controls(approval, asked, draft, attempt)
-    form = form_of(asked, shown, member, approval, stands, now) if asked else None
+    needed = progress.needed
+    form = form_of(asked, shown, member, approval, stands, now, needed) if asked else None
     return Item(
         approval=approval,
         member=member,
@@ -252,12 +253,16 @@ def form_of(
     approval: Approval,
     stands: Standing,
     now: datetime,
+    needed: int = 1,
 ) -> Form | None:
-    """The form of a question for somebody who stands to it like that; None: there is none."""
+    """The form of a question for somebody who stands to it like that; None: there is none.
+
+    `needed`: how many people have to agree before an answer is sent.
+    """
     if not asked.allowed or not stands.can_act:
         return None
     is_proposed = approval.proposal is not None
-    label = _ACCEPTS_AS.get(asked.shape, "Send")
+    label = _ACCEPTS_AS.get(asked.shape, "Propose" if needed > 1 else "Send")
     return Form(
         controls=shown,
         token=binding.bind(approval, user_id=member.user_id, now=now),

@@ -142,7 +142,9 @@ def test_an_answer_of_two_is_proposed_confirmed_and_said_at_each_step(
 ) -> None:
     approval = _of_two(ask(fields={"name": {"type": "string"}}))
     second = join()
-    _says(approver, approval, "0 of 2 agree", "You propose an answer")
+    first = _says(approver, approval, "0 of 2 agree", "You propose an answer")
+    assert ">Propose <kbd" in first
+    assert ">Send <kbd" not in first
     _post(approver, approval, "accept", **{"field-0": "blue"})
     mine = _says(approver, approval, "You agreed to this answer.", "Waiting for 1 more of 2.")
     assert 'value="accept"' not in mine
