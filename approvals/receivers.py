@@ -2,12 +2,13 @@
 as somebody else, is this message still wanted.
 """
 
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.dispatch import receiver
 
-from approvals import notices, standstill, tasks, votes
+from approvals import notices, remembered, standstill, tasks, votes
 from mcpdesk.notify import standing
 from tasks_monitor.engine.hold import Stretch
 from tasks_monitor.signals import hold_ended, input_requests_changed, server_identity_changed
@@ -26,9 +27,12 @@ def give_back(sender: object, *, stretch: Stretch, **_: Any) -> None:
 
 
 @receiver(server_identity_changed, dispatch_uid="approvals.begin_again")
-def begin_again(sender: object, *, server_id: int, **_: Any) -> None:
-    """Sent in the transaction of the change: the votes of before go with it, or it is not made."""
+def begin_again(sender: object, *, server_id: int, now: datetime, **_: Any) -> None:
+    """Sent in the transaction of the change: the votes of before go with it, and what is remembered
+    of them, or it is not made.
+    """
     votes.begin_again(server_id)
+    remembered.end_for_server(server_id, now)
 
 
 standing.register("approval", notices.why_not_any_more)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 
 from approvals import policy
 from approvals.models import Approval, ApprovalState, Kind, Remembered, Verdict
@@ -138,6 +138,7 @@ def _decided_just_now(approval: Approval, member: Member, now: datetime) -> bool
         and member.may(Permission.DECIDE)
         and approval.decided_at is not None
         and now - approval.decided_at <= JUST_DECIDED
+        and approval.votes.filter(user=member.user_id, version=approval.version).exists()
     )
 
 
@@ -200,6 +201,7 @@ def end_for_server(server_id: int, now: datetime) -> None:
 
     Part of the transaction of that change.
     """
+    _nothing_more(server_id, now)
     standing = Remembered.objects.filter(
         server_id=server_id, revoked_at__isnull=True, ends_at__gt=now
     )
@@ -208,6 +210,19 @@ def end_for_server(server_id: int, now: datetime) -> None:
         one.revoked_at = now
         one.save(update_fields=["revoked_at"])
         _record_revoked(one, DESK, now)
+
+
+def _nothing_more(server_id: int, now: datetime) -> None:
+    """What was approved just now spoke of the call as it was: no later one can rest on it."""
+    latest = Approval.objects.filter(
+        operation__server_id=server_id,
+        kind=Kind.GATE,
+        decision=Verdict.APPROVE,
+        decided_at__gte=now - JUST_DECIDED,
+    )
+    locked = latest.order_by("pk").select_for_update(no_key=True, of=("self",))
+    ids = list(locked.values_list("pk", flat=True))
+    Approval.objects.filter(pk__in=ids).update(version=F("version") + 1)
 
 
 def _record_revoked(one: Remembered, actor: Actor, now: datetime) -> None:

@@ -14,8 +14,8 @@ input_requests_changed = Signal()
 #: that fails keeps it from ending.
 hold_ended = Signal()
 
-#: Sent with `server_id` in the transaction in which a server comes to be called under another name,
-#: or with another identity or credential: what people have agreed to was another call.
+#: Sent with `server_id` and `now` (UTC) in the transaction in which a server comes to be called
+#: under another name, or with another identity or credential: people agreed to another call.
 server_identity_changed = Signal()
 
 

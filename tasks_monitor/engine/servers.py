@@ -94,7 +94,8 @@ def change_server(
 
     The address never changes: a task id means nothing on another server.
     """
-    server = Server.objects.select_for_update().get(pk=server_id)
+    # without the key: whoever approves, or starts, a call of it meanwhile writes rows that name it
+    server = Server.objects.select_for_update(no_key=True).get(pk=server_id)
     if credential is None and auth_kind == server.auth_kind:
         credential = server.credential
     _check(name, server.url, identity, auth_kind, credential, questions_to)
@@ -116,13 +117,14 @@ def change_server(
         setattr(server, field, value)
     if "credential" in changed and server.not_before_reason == "authorization":
         server.not_before, server.not_before_reason = None, ""
+    if not _SHOWN_TO_DECIDE.isdisjoint(changed):
+        # before the row: another name takes its key, and receivers lock items that refer to it
+        server_identity_changed.send(None, server_id=server.pk, now=now)
     try:
         with transaction.atomic():
             server.save()
     except IntegrityError:
         raise Refused(f"This team has a server named {name} already.") from None
-    if not _SHOWN_TO_DECIDE.isdisjoint(changed):
-        server_identity_changed.send(None, server_id=server.pk)
     if changed:
         _record(server, "server.changed", actor, now, fields=", ".join(changed))
     return server

@@ -13,7 +13,7 @@ from approvals.models import Approval, ApprovalState, Choice, Kind, Verdict, Vot
 from approvals.verdict import Word, decide_gate
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.sessions import TEAM_KEY
-from tasks_monitor.models import Delivery
+from tasks_monitor.models import Delivery, Server
 from tasks_monitor.states import State
 
 _WORDS = {Kind.GATE: ("approve", "deny"), Kind.ANSWER: ("accept", "decline")}
@@ -90,3 +90,11 @@ def left(approval: Approval) -> bool:
     if now.kind == Kind.GATE:
         return now.operation.state == State.READY
     return Delivery.objects.filter(input_request=now.input_request, action="accept").exists()
+
+
+def as_it_is(server: Server) -> dict[str, Any]:
+    """What change_server() takes, for a server that stays what it is."""
+    kept = ("name", "identity", "auth_kind", "credential", "allow_private", "questions_to")
+    return {
+        name: getattr(server, name) for name in (*kept, "paused", "max_in_flight", "call_timeout_s")
+    }

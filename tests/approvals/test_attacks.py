@@ -14,7 +14,17 @@ from mcpdesk.audit.log import DESK
 from tasks_monitor.engine.servers import bearer, change_server
 from tasks_monitor.models import Server
 from tests.approvals.answers import questions_rule
-from tests.approvals.attacks import PATHS, Path, browser, by_page, by_verb, left, proof, untouched
+from tests.approvals.attacks import (
+    PATHS,
+    Path,
+    as_it_is,
+    browser,
+    by_page,
+    by_verb,
+    left,
+    proof,
+    untouched,
+)
 from tests.approvals.conftest import Ask, Join
 from tests.approvals.gates import a_gate
 from tests.factories import NOW, AbsenceFactory, ApprovalFactory, TeamFactory
@@ -316,10 +326,8 @@ def test_another_limit_of_the_server_leaves_the_votes_alone(
 
 
 def _change(server: Server, **change: Any) -> None:
-    columns = ("name", "identity", "allow_private", "questions_to", "paused", "max_in_flight")
-    kept = {name: getattr(server, name) for name in (*columns, "call_timeout_s")}
-    kept |= {"auth_kind": "bearer" if "credential" in change else "none", "credential": None}
-    change_server(server.pk, **{**kept, **change}, actor=DESK, now=NOW)
+    kind = {"auth_kind": "bearer"} if "credential" in change else {}
+    change_server(server.pk, **{**as_it_is(server), **kind, **change}, actor=DESK, now=NOW)
 
 
 # --- somebody else's name

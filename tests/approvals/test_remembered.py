@@ -14,9 +14,12 @@ from approvals.remembered import Refused, Scope
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.models import Membership, Role, User
+from mcpdesk.audit.log import DESK
 from mcpdesk.audit.models import Event
+from tasks_monitor.engine.servers import change_server
 from tasks_monitor.models import Operation, Server
 from tasks_monitor.states import State
+from tests.approvals.attacks import as_it_is
 from tests.approvals.conftest import Join
 from tests.approvals.gates import LATER, a_gate, request, rule, say
 from tests.factories import NOW, ServerFactory
@@ -447,6 +450,30 @@ def test_all_of_a_server_end_when_it_comes_to_be_called_as_somebody_else(
     one.refresh_from_db()
     assert (one.revoked_at, one.revoked_by) == (LATER, None)
     assert Event.objects.get(kind="remembered.revoked").actor_name == "The desk"
+
+
+def _renamed(server: Server, now: datetime) -> None:
+    """An admin has the server called as somebody else."""
+    change_server(server.pk, **{**as_it_is(server), "identity": "root"}, actor=DESK, now=now)
+
+
+def test_nothing_is_run_as_somebody_else_by_what_was_remembered_before(
+    operator: Member, approver: Member, server: Server, call: dict[str, Any]
+) -> None:
+    left(operator, server, approver)
+    assert not asks(operator, call)
+    _renamed(server, LATER)
+    assert asks(operator, call)
+
+
+def test_what_was_approved_in_one_name_is_not_remembered_for_another(
+    operator: Member, approver: Member, server: Server
+) -> None:
+    gate = approved(operator, server, approver)
+    _renamed(server, LATER)
+    with pytest.raises(Refused, match="just now"):
+        remembered.remember(gate.pk, member=approver, scope=SAME, now=LATER)
+    assert not remembered.can_still_leave(Approval.objects.get(pk=gate.pk), approver, LATER)
 
 
 def test_what_is_in_force_and_what_is_over_are_two_lists(

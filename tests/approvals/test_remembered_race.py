@@ -14,7 +14,10 @@ from approvals import policy, recall, remembered
 from approvals.models import Approval, Remembered
 from approvals.remembered import Refused, Scope
 from mcpdesk.accounts.access import Member
+from mcpdesk.audit.log import DESK
 from mcpdesk.audit.models import Event
+from tasks_monitor.engine.servers import change_server
+from tests.approvals.attacks import as_it_is
 from tests.approvals.gates import LATER, a_gate, request, say
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -147,3 +150,35 @@ def test_without_the_lock_it_is_remembered_twice(
 
     _left_twice(operator, approver, monkeypatch, unlocked)
     assert Remembered.objects.count() == 2
+
+
+def test_what_is_remembered_while_the_server_gets_another_name_ends_with_the_old_one(
+    operator: Member, approver: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    approval = _approved(operator, approver)
+    server = approval.operation.server
+    locked, waits = threading.Event(), threading.Event()
+    check, end = remembered._check, remembered.end_for_server
+
+    def check_and_wait(*args: Any) -> None:
+        check(*args)
+        locked.set()
+        waits.wait(timeout=5)
+
+    def end_at_last(server_id: int, now: Any) -> None:
+        waits.set()
+        end(server_id, now)
+
+    monkeypatch.setattr(remembered, "_check", check_and_wait)
+    monkeypatch.setattr(remembered, "end_for_server", end_at_last)
+
+    def rename() -> None:
+        locked.wait(timeout=5)
+        change_server(server.pk, **{**as_it_is(server), "name": "other"}, actor=DESK, now=LATER)
+
+    def remember() -> object:
+        return remembered.remember(approval.pk, member=approver, scope=SCOPE, now=LATER)
+
+    outcomes = _together(remember, rename)
+    assert not [one for one in outcomes if isinstance(one, Exception)]
+    assert Remembered.objects.get().revoked_at == LATER
