@@ -55,7 +55,7 @@ def _decide(request: MemberRequest) -> HttpResponse:
     post = request.POST
     verdict = _verdict(post)
     if verdict is None:
-        return _ask(request, post, "Choose whether to approve or to deny them.", status=422)
+        return _ask(request, post, "Neither approve nor deny: nothing was decided.", status=422)
     tokens = {pk: post.get(f"binding-{pk}", "") for pk in _ids(post)}
     reason = post.get("reason", "")
     lines = bulk.decide_each(tokens, member=request.member, verdict=verdict, reason=reason)

@@ -85,6 +85,15 @@ def test_what_is_unticked_stays_as_it_is(ask: Ask, approver: Member) -> None:
     assert spared.is_open
 
 
+@pytest.mark.parametrize("chosen", ["approve", "deny"])
+def test_the_page_that_asks_once_more_has_only_the_button_that_was_chosen(
+    ask: Ask, approver: Member, chosen: str
+) -> None:
+    address = f"/inbox/several/?choice={chosen}&item={ask().pk}"
+    form = _browser(approver).get(address).content.decode().split('id="several-form"')[1]
+    assert re.findall(r'name="choice" value="(\w+)"', form.split("</form>")[0]) == [chosen]
+
+
 def test_denying_without_a_reason_shows_the_page_again_with_why(ask: Ask, approver: Member) -> None:
     fields = _fields(_ask(approver, ask(), ask()))
     page = _post(approver, {**fields, "choice": "deny"})
