@@ -4,8 +4,6 @@ import zoneinfo
 
 from django import forms
 
-from mcpdesk.accounts.models import User
-
 
 def zone_choices() -> list[tuple[str, str]]:
     """Every place name of the time zone database, UTC first."""
@@ -13,11 +11,8 @@ def zone_choices() -> list[tuple[str, str]]:
     return [("UTC", "UTC"), *((name, name.replace("_", " ")) for name in names)]
 
 
-class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
+class ProfileForm(forms.Form):
+    name = forms.CharField(max_length=120, help_text="What colleagues and the log call you.")
     time_zone = forms.ChoiceField(
         choices=zone_choices, help_text="Times on every page are shown in this zone."
     )
-
-    class Meta:
-        model = User
-        fields = ["name", "time_zone"]

@@ -4,5 +4,4 @@ from mcpdesk.accounts import views
 
 urlpatterns = [
     path("team/switch/", views.team_switch, name="team_switch"),
-    path("profile/", views.profile, name="profile"),
 ]

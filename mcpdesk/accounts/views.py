@@ -1,11 +1,9 @@
-"""The signed-in person: their profile and the team they look at."""
+"""The team that a signed-in person looks at."""
 
-from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods, require_POST
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
 
-from mcpdesk.accounts.forms import ProfileForm
 from mcpdesk.accounts.guard import MemberRequest, member_required
 from mcpdesk.accounts.sessions import TEAM_KEY
 
@@ -19,16 +17,3 @@ def team_switch(request: MemberRequest) -> HttpResponse:
         if str(membership.team_id) == wanted:
             request.session[TEAM_KEY] = membership.team_id
     return redirect("home")
-
-
-@require_http_methods(["GET", "POST"])
-@member_required()
-def profile(request: MemberRequest) -> HttpResponse:
-    """One's own name and time zone."""
-    form = ProfileForm(request.POST or None, instance=request.member.user)
-    if request.method == "POST" and form.is_valid():
-        form.save()
-        messages.success(request, "Saved.")
-        return redirect("profile")
-    status = 422 if form.is_bound else 200
-    return render(request, "accounts/profile.html", {"form": form}, status=status)

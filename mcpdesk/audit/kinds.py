@@ -190,6 +190,7 @@ KINDS: dict[str, Kind] = {
         "last",
     ),
     "absence.ended": _kind("{person} is not away any more ({actor})", "person"),
+    "user.renamed": _kind("{actor} changed their name"),
     "user.deactivated": _kind("{actor} deactivated {person}", "person"),
     "user.reactivated": _kind("{actor} let {person} in again", "person"),
     "user.password_set": _kind("{actor} gave {person} a new password", "person"),

@@ -12,6 +12,7 @@ from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import Membership, Role, Team, User
 from mcpdesk.accounts.setup import check_password, checked_email, refuse_second_account
 from mcpdesk.audit.log import Actor, record
+from mcpdesk.web.names import checked_name, refuse_taken
 
 TEMPORARY_PASSWORD_BYTES = 12
 
@@ -37,9 +38,11 @@ def add_member(
     user = User.objects.filter(email__iexact=address).first()
     made = None
     if user is None:
-        user, made = _new_user(address, name, password)
+        user, made = _new_user(address, name, password, team)
     elif not user.is_active:
         raise Refused(f"{user} was deactivated and cannot be added to a team.")
+    else:
+        refuse_taken(str(user), teams=[team.pk], person=user)
     membership, created = Membership.objects.get_or_create(
         team=team, user=user, defaults={"role": role}
     )
@@ -153,9 +156,10 @@ def _look_again_everywhere(everywhere: list[Membership]) -> None:
         look_again(one.team_id)
 
 
-def _new_user(email: str, name: str, password: str) -> tuple[User, str | None]:
+def _new_user(email: str, name: str, password: str, team: Team) -> tuple[User, str | None]:
     refuse_second_account(email)
-    user = User(email=email, name=name.strip() or email.split("@")[0])
+    kept = checked_name(name if name.strip() else email.split("@")[0], teams=[team.pk])
+    user = User(email=email, name=kept)
     made = None if password else _temporary_password()
     if password:
         check_password(password, user)

@@ -4,6 +4,7 @@ from django.urls import include, path
 from django.views.generic import RedirectView
 
 from mcpdesk.web.views import away, health, shell, start, team
+from mcpdesk.web.views.profile import profile
 
 urlpatterns = [
     path("", RedirectView.as_view(url="/inbox/"), name="home"),
@@ -23,5 +24,6 @@ urlpatterns = [
     path("away/add/", away.add, name="away_add"),
     path("away/<int:pk>/", away.change, name="away_change"),
     path("away/<int:pk>/end/", away.end, name="away_end"),
+    path("profile/", profile, name="profile"),
     path("", include("mcpdesk.accounts.urls")),
 ]
