@@ -6,7 +6,7 @@ The same for both kinds of item.
 from dataclasses import dataclass
 from datetime import datetime
 
-from approvals import claim, comments, standstill
+from approvals import claim, comments
 from approvals.models import Approval, Audience, Comment, Shape
 from approvals.standing import Standing
 from approvals.votes import Progress
@@ -49,6 +49,7 @@ def of(
     approval: Approval,
     standing: Standing,
     progress: Progress,
+    deadline: datetime | None,
     now: datetime,
     *,
     seen: bool,
@@ -62,7 +63,7 @@ def of(
         holder=claim.holder(approval, now),
         holder_until=approval.claimed_until,
         may_claim=works and progress.needed == 1 and approval.shape != Shape.UNOFFERED,
-        deadline=standstill.deadline_of(approval, now) if is_open else None,
+        deadline=deadline,
         others=_others(approval, progress, now) if is_open else (),
         is_short=is_open and access.headcount(approval) < progress.needed,
         acting_for=access.acting_for(member, approval) if works and member.stands_in_for else None,

@@ -13,6 +13,7 @@ from approvals import (
     question,
     remembered,
     standing,
+    standstill,
     tree,
     votes,
 )
@@ -107,17 +108,19 @@ def of(
 
     `live_parts_only` leaves out the arguments: they do not change by themselves.
     """
-    seen = access.may_see_payload(member, approval.operation)
-    whole = seen and not live_parts_only
     draft = drafts.load(approval, member.user)
     progress = votes.progress(approval, now)
-    stands = standing.of(member, approval, progress, draft, now)
+    deadline = standstill.deadline_of(approval, now) if approval.is_open else None
+    stands = standing.of(member, approval, progress, draft, deadline, now)
+    # whoever may decide an item may read it
+    seen = stands.can_act or access.may_see_payload(member, approval.operation)
+    whole = seen and not live_parts_only
     return GateItem(
         approval=approval,
         member=member,
         standing=stands,
         progress=progress,
-        around=around.of(member, approval, stands, progress, now, seen=seen),
+        around=around.of(member, approval, stands, progress, deadline, now, seen=seen),
         seen=seen,
         earlier=earlier.compare(approval, member) if whole and approval.is_open else None,
         arguments=tree.rows(approval.operation.payload.arguments) if whole else [],

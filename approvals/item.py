@@ -19,6 +19,7 @@ from approvals import (
     schema_form,
     selectors,
     standing,
+    standstill,
     tree,
     votes,
 )
@@ -190,14 +191,16 @@ def of(
 
     `live_parts_only` leaves out the question and the arguments: they do not change by themselves.
     """
-    seen = access.may_see_payload(member, approval.operation)
+    draft = drafts.load(approval, member.user)
+    progress = votes.progress(approval, now)
+    deadline = standstill.deadline_of(approval, now) if approval.is_open else None
+    stands = standing.of(member, approval, progress, draft, deadline, now)
+    # whoever may decide an item may read it
+    seen = stands.can_act or access.may_see_payload(member, approval.operation)
     whole = seen and not live_parts_only
     request = approval.input_request
     delivery = deliveries.of(request)
     asked = question.read(request) if whole and request else None
-    draft = drafts.load(approval, member.user)
-    progress = votes.progress(approval, now)
-    stands = standing.of(member, approval, progress, draft, now)
     shown = _controls(approval, asked, draft, attempt)
     needed = progress.needed
     form = form_of(asked, shown, member, approval, stands, now, needed) if asked else None
@@ -206,7 +209,7 @@ def of(
         member=member,
         standing=stands,
         progress=progress,
-        around=around.of(member, approval, stands, progress, now, seen=seen),
+        around=around.of(member, approval, stands, progress, deadline, now, seen=seen),
         seen=seen,
         asked=asked,
         votes=_votes(approval, progress),

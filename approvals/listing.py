@@ -27,6 +27,7 @@ def list_of(request: MemberRequest) -> dict[str, Any]:
     chosen = Chosen.read(request.GET)
     found = selectors.page(member, chosen, now)
     shown = rows.of(member, chosen.tab, found.rows, now)
+    counts = selectors.counts(member, now)
     return {
         "chosen": chosen,
         "tab": chosen.tab,
@@ -34,7 +35,9 @@ def list_of(request: MemberRequest) -> dict[str, Any]:
         "tabs": [(tab, label, Chosen(tab, chosen.filters)) for tab, label in _TABS],
         "rows": shown,
         "can_pick": any(row.has_box for row in shown),
-        "aside": selectors.aside_count(member, now),
+        "suffix": chosen.suffix,
+        "inbox_count": counts.waiting,
+        "aside": counts.aside,
         "last_decided": None if found.rows else selectors.last_decided(member),
         "servers": selectors.servers(member),
         "starters": selectors.starters(member),

@@ -4,10 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
-from approvals import bulk, claim
+from django.db.models import prefetch_related_objects
+
+from approvals import bulk, claim, votes
 from approvals.filters import Tab
 from approvals.models import Approval
+from approvals.votes import Progress
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.models import User
 
@@ -20,40 +24,50 @@ class Row:
     """One item of a list; `approval` is as selectors.page() reads it."""
 
     approval: Approval
-    given: int  # how many people have approved it
-    needed: int  # of so many
+    progress: Progress | None  # how many of how many have approved it; None: one decides it
     on_hold: bool  # nothing is sent to its server now
     claimed_by: User | None  # who works on it now
     acts_for: str  # whose stand-in this member decides it as, by name; empty: in their own right
     has_box: bool  # it can be picked to be decided together with others
     alone: str  # why it cannot, in a sentence; empty also where nothing can be picked at all
 
-    @property
-    def shows_progress(self) -> bool:
-        return self.approval.is_open and self.needed > 1
-
 
 def of(member: Member, tab: Tab, approvals: Sequence[Any], now: datetime) -> list[Row]:
-    """The rows of a page; one query more where several can be decided at once."""
-    if tab not in _DECIDABLE:
-        return [_row(member, approval, now, has_box=False) for approval in approvals]
-    reasons = bulk.why_alone(member, approvals, now)
+    """The rows of a page, in so many queries whatever their number."""
+    found = _progress(approvals, now)
+    decidable = tab in _DECIDABLE
+    reasons = bulk.why_alone(member, approvals, now) if decidable else {}
     return [
-        _row(member, one, now, has_box=not reasons[one.pk], alone=reasons[one.pk])
+        _row(member, one, found.get(one.pk), now, decidable, reasons.get(one.pk, ""))
         for one in approvals
     ]
 
 
-def _row(member: Member, approval: Any, now: datetime, *, has_box: bool, alone: str = "") -> Row:
+def _progress(approvals: Sequence[Approval], now: datetime) -> dict[UUID, Progress]:
+    """Of those that several people have to agree to, as the item's own page counts it."""
+    several = [one for one in approvals if one.is_open and _needed(one) > 1]
+    if not several:
+        return {}
+    prefetch_related_objects(several, "people")
+    return votes.progress_on(several, now)
+
+
+def _row(
+    member: Member,
+    approval: Any,
+    progress: Progress | None,
+    now: datetime,
+    decidable: bool,
+    alone: str,
+) -> Row:
     away = {one.user_id: str(one.user) for one in member.stands_in_for}
     return Row(
         approval=approval,
-        given=approval.given,
-        needed=_needed(approval),
+        progress=progress,
         on_hold=approval.is_open and approval.on_hold,
         claimed_by=claim.holder(approval, now),
         acts_for=away.get(approval.acts_for, "") if approval.is_open else "",
-        has_box=has_box,
+        has_box=decidable and not alone,
         alone=alone,
     )
 

@@ -13,17 +13,19 @@ from django.db.models import (
     BooleanField,
     Count,
     Exists,
+    Expression,
     ExpressionWrapper,
     OuterRef,
+    Prefetch,
     Q,
     QuerySet,
-    Subquery,
+    Value,
 )
 from django.db.models.functions import Coalesce, Length
 from django.utils import timezone
 
 from approvals.filters import Chosen, Filters, Tab
-from approvals.models import Approval, ApprovalState, Choice, Draft, Verdict, Vote
+from approvals.models import Approval, ApprovalState, Draft, Vote
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member, Permission
 from mcpdesk.accounts.models import User
@@ -34,14 +36,31 @@ PAGE_ROWS = 50
 TIMELINE_EVENTS = 100
 
 
-#: Left out of rows: each value costs a decryption, and no list shows one.
-_ENCRYPTED = (
-    "proposal",
+#: Left out of items: each value costs a decryption, and no page of an item shows one.
+_UNSHOWN = (
     "operation__task_id",
     "operation__server__credential",
     "operation__server__discovery",
     "input_request__key",
 )
+#: What a row shows. Any other column would be asked for row by row.
+_ROW = (
+    *("team", "kind", "shape", "audience", "state", "version", "policy", "four_eyes"),
+    *("created_at", "deadline_at", "closed_at", "claimed_until"),
+    *("decision", "decided_by", "claimed_by", "proposed_by"),
+    *("operation__team", "operation__server", "operation__started_by", "operation__again_by"),
+    *("operation__tool_name", "operation__reason", "operation__expires_at"),
+    *("input_request__problem", "input_request__round", "input_request__params"),
+)
+_PEOPLE = User.objects.only("name", "email")
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many open items wait for a member, and how many of theirs they have put aside."""
+
+    waiting: int
+    aside: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +81,19 @@ def badge_count(member: Member) -> int:
     return waiting_for(member, timezone.now()).count()
 
 
-def aside_count(member: Member, now: datetime) -> int:
-    """How many open items this member said "Not now" to."""
-    return _mine(member).filter(_aside(member, now)).count()
+def counts(member: Member, now: datetime) -> Counts:
+    """What the badge counts, and what this member said "Not now" to; in one query."""
+    aside = Count("pk", filter=Q(_aside(member, now)))
+    found = _mine(member).aggregate(mine=Count("pk"), aside=aside)
+    return Counts(found["mine"] - found["aside"], found["aside"])
 
 
 def page(member: Member, chosen: Chosen, now: datetime) -> Page:
     """A page of a list: open items oldest first, closed ones newest first."""
     newest_first = chosen.tab is Tab.DECIDED
     queryset = chosen.filters.apply(_tab(member, chosen.tab, now), member, now)
-    found = list(_after(_for_rows(queryset, member), chosen.after, newest_first)[: PAGE_ROWS + 1])
+    ordered = _after(_for_rows(queryset, member, chosen.tab), chosen.after, newest_first)
+    found = list(ordered[: PAGE_ROWS + 1])
     rows = found[:PAGE_ROWS]
     return Page(rows, _cursor(rows[-1], newest_first) if len(found) > PAGE_ROWS else "")
 
@@ -87,8 +109,8 @@ def first_waiting(
 
 def picked(member: Member, approval_ids: Iterable[UUID]) -> list[Approval]:
     """Those of the items that are in this member's team, oldest first, with all that is shown."""
-    rows = access.in_team(member, Approval.objects.filter(pk__in=list(approval_ids)))
-    return list(_whole(_for_rows(rows, member)).order_by("created_at", "pk"))
+    items = access.in_team(member, Approval.objects.filter(pk__in=list(approval_ids)))
+    return [_tied(one) for one in _whole(items).order_by("created_at", "pk")]
 
 
 def decidable_among(member: Member, approvals: Iterable[Approval]) -> set[UUID]:
@@ -120,26 +142,38 @@ def find(memberships: Iterable[Member], approval_id: UUID) -> tuple[Member, Appr
     """The item and the membership it is seen through, in whichever of a person's teams it is."""
     team_id = Approval.objects.filter(pk=approval_id).values_list("team_id", flat=True).first()
     member = next((m for m in memberships if m.team_id == team_id), None)
-    if member is None:
-        return None
+    approval = find_in_team(member, approval_id) if member else None
+    return (member, approval) if member and approval else None
+
+
+def find_in_team(member: Member, approval_id: UUID) -> Approval | None:
+    """The item with everything that its page shows, if it is one of the member's team."""
     approval = _whole(access.in_team(member, Approval.objects.filter(pk=approval_id))).first()
-    return (member, approval) if approval else None
+    return approval and _tied(approval)
 
 
 def _whole(queryset: QuerySet[Approval]) -> QuerySet[Approval]:
-    """With everything that the page of an item shows."""
-    return queryset.select_related(
-        "team",
+    """With everything that the page of an item shows.
+
+    People are fetched apart: with each of them as a join, planning the query took PostgreSQL
+    longer than all else, and most of them are nobody.
+    """
+    joined = ("operation__server", "operation__payload", "operation__started_by")
+    related = queryset.select_related(*joined, "input_request__delivery").defer(*_UNSHOWN)
+    return related.prefetch_related(
         "decided_by",
         "claimed_by",
         "proposed_by",
-        "operation__server",
-        "operation__payload",
-        "operation__started_by",
         "operation__cancel_requested_by",
         "input_request__delivery__answered_by",
-        "input_request__operation__server",
     )
+
+
+def _tied(approval: Approval) -> Approval:
+    """A question and its item belong to one operation, which is read once."""
+    if approval.input_request is not None:
+        approval.input_request.operation = approval.operation
+    return approval
 
 
 def timeline(approval: Approval) -> list[Event]:
@@ -211,34 +245,32 @@ def _tab(member: Member, tab: Tab, now: datetime) -> QuerySet[Approval]:
     return team.exclude(state=ApprovalState.OPEN)
 
 
-def _for_rows(queryset: QuerySet[Approval], member: Member) -> QuerySet[Any]:
-    """With what a row shows, in the one query of its list."""
-    seen = access.payload_seen(member, Approval.objects.all())
-    related = ("operation__server", "operation__started_by", "input_request__delivery")
+def _for_rows(queryset: QuerySet[Approval], member: Member, tab: Tab) -> QuerySet[Any]:
+    """With what a row shows, in so many queries whatever the rows."""
     return (
-        queryset.select_related(*related, "decided_by", "claimed_by")
-        .defer(*_ENCRYPTED)
+        queryset.select_related("operation", "input_request")
+        .only(*_ROW)
+        .prefetch_related(
+            Prefetch("operation__server", Server.objects.only("name")),
+            Prefetch("operation__started_by", _PEOPLE),
+            Prefetch("decided_by", _PEOPLE),
+            Prefetch("claimed_by", _PEOPLE),
+            *(["input_request__delivery"] if tab is Tab.DECIDED else []),
+        )
         .annotate(
-            payload_seen=ExpressionWrapper(seen, output_field=BooleanField()),
-            given=_given(),
+            payload_seen=_payload_seen(member, tab),
             on_hold=_on_hold(),
             acts_for=access.acting_for_rows(member),
         )
     )
 
 
-def _given() -> Coalesce:
-    """How many people have approved what is asked now, of those who may still decide at all."""
-    votes = Vote.objects.filter(
-        approval=OuterRef("pk"),
-        version=OuterRef("version"),
-        choice__in=(Verdict.APPROVE, Choice.ACCEPT),
-        user__is_active=True,
-        user__memberships__team=OuterRef("team"),
-        user__memberships__role__in=access.DECIDING_ROLES,
-    )
-    counted = votes.order_by().values("approval").annotate(number=Count("pk")).values("number")
-    return Coalesce(Subquery(counted), 0)
+def _payload_seen(member: Member, tab: Tab) -> Expression:
+    """Whether the member may read the item; what is put to them they may, so it is not asked."""
+    if tab in (Tab.MINE, Tab.ASIDE):
+        return Value(True)
+    seen = access.payload_seen(member, Approval.objects.all())
+    return ExpressionWrapper(seen, output_field=BooleanField())
 
 
 def _on_hold() -> Exists:

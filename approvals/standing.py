@@ -3,7 +3,7 @@
 from datetime import datetime
 from enum import StrEnum, auto
 
-from approvals import claim, standstill
+from approvals import claim
 from approvals.models import Approval, ApprovalState, Draft
 from approvals.votes import Progress
 from mcpdesk.accounts import access
@@ -35,26 +35,32 @@ class Standing(StrEnum):
 
 
 def of(
-    member: Member, approval: Approval, progress: Progress, draft: Draft | None, now: datetime
+    member: Member,
+    approval: Approval,
+    progress: Progress,
+    draft: Draft | None,
+    deadline: datetime | None,
+    now: datetime,
 ) -> Standing:
-    """How this member stands to the item at `now` (UTC)."""
+    """How this member stands to the item at `now` (UTC); `deadline` is ours, as it is now."""
     if approval.state == ApprovalState.DECIDED:
         mine = approval.decided_by_id == member.user_id
         return Standing.YOU_DECIDED if mine else Standing.DECIDED
     if not approval.is_open:
         return Standing(approval.state)
-    return _barred(member, approval, now) or _open_to(member, approval, progress, draft, now)
+    barred = _barred(member, approval, deadline, now)
+    return barred or _open_to(member, approval, progress, draft, now)
 
 
-def _barred(member: Member, approval: Approval, now: datetime) -> Standing | None:
+def _barred(
+    member: Member, approval: Approval, deadline: datetime | None, now: datetime
+) -> Standing | None:
     """What keeps this member from deciding an open item at all."""
     if approval.four_eyes and approval.operation.started_by_id == member.user_id:
         return Standing.YOU_STARTED
-    if not access.was_put_to(member, approval):
-        return Standing.NOT_PUT_TO_YOU
     if not access.may_decide(member, approval):
-        return Standing.ROLE_TOO_SMALL
-    deadline = standstill.deadline_of(approval, now)
+        too_small = access.was_put_to(member, approval)
+        return Standing.ROLE_TOO_SMALL if too_small else Standing.NOT_PUT_TO_YOU
     return Standing.OVERDUE if deadline is not None and deadline <= now else None
 
 

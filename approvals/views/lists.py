@@ -20,8 +20,8 @@ def inbox(request: MemberRequest) -> HttpResponse:
     if request.htmx.target == LIST:
         return render(request, "approvals/list.html", listed)
     rows = listed["rows"]
-    opened = selectors.find(request.memberships, rows[0].approval.pk) if rows else None
-    shown = context_of(*opened) if opened else {"item": None}
+    opened = selectors.find_in_team(request.member, rows[0].approval.pk) if rows else None
+    shown = context_of(request.member, opened) if opened else {"item": None}
     if request.htmx.target == DETAIL:
         return detail(request, {**listed, **shown})
     return render(request, INBOX, {**listed, **shown, "item_chosen": False})

@@ -6,6 +6,7 @@ not see does not exist for them (404, never 403, for a foreign object). Models o
 are reached through the querysets and objects handed in, never imported.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum, auto
@@ -25,7 +26,7 @@ from django.db.models import (
 )
 from django.utils import timezone
 
-from mcpdesk.accounts.models import Absence, Membership, Role, Team, User
+from mcpdesk.accounts.models import Absence, ApiToken, Membership, Role, Team, User
 
 ModelT = TypeVar("ModelT", bound=Model)
 
@@ -60,6 +61,9 @@ MATRIX: dict[Role, frozenset[Permission]] = {
     Role.ADMIN: frozenset(Permission),
 }
 
+#: What a service can be allowed to by the scopes of its token: nobody is there to decide anything.
+SERVICE = frozenset({Permission.SEE_OPERATIONS, Permission.OPERATE, Permission.READ_HISTORY})
+
 #: Roles that may decide at all.
 DECIDING_ROLES = tuple(role for role in Role if Permission.DECIDE in MATRIX[role])
 #: The roles that an approval is put to which is put to roles.
@@ -71,16 +75,18 @@ _AUDIENCES: dict[str, tuple[Role, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A person in a team, as of this request.
+    """A person in a team, as of this request; or a service of the team.
 
     `stands_in_for`: members who decide, are away now, and named this person as their stand-in.
     Theirs is left empty: who stands in for a stand-in gains nothing by it.
+    `service`: its name, empty for people. Its `user` is in no table (service_in).
     """
 
     user: User
     team: Team
     role: Role
     stands_in_for: tuple["Member", ...] = ()
+    service: str = ""
 
     @property
     def user_id(self) -> int:
@@ -91,7 +97,16 @@ class Member:
         return self.team.pk
 
     def may(self, permission: Permission) -> bool:
-        return permission in MATRIX[self.role]
+        return permission in (SERVICE if self.service else MATRIX[self.role])
+
+
+def service_in(team: Team, name: str) -> Member:
+    """A service of the team, as lists and rules know it.
+
+    Nobody has the id 0: nothing is put to it, nothing was started by it as a person, and whatever
+    reads the person again finds none.
+    """
+    return Member(User(pk=0, name=name, is_active=False), team, Role.VIEWER, service=name)
 
 
 class OperationLike(Protocol):
@@ -99,6 +114,7 @@ class OperationLike(Protocol):
 
     team_id: int
     started_by_id: int | None
+    token: Any
     approvals: Any
 
 
@@ -220,8 +236,10 @@ def acting_for(member: Member, approval: ApprovalLike) -> User | None:
     return next((away.user for away in member.stands_in_for if away.user_id == acts_for), None)
 
 
-def acting_for_rows(member: Member) -> Case:
+def acting_for_rows(member: Member) -> Case | Value:
     """acting_for() as a column of approvals: the id of the person, or null."""
+    if not member.stands_in_for:
+        return Value(None, output_field=IntegerField())
     whens = [When(_in_own_right(away), then=Value(away.user_id)) for away in member.stands_in_for]
     own = When(_in_own_right(member) | started_by_same(member), then=Value(None))
     return Case(own, *whens, default=Value(None), output_field=IntegerField())
@@ -241,16 +259,42 @@ def deciders(approval: DecidedLike, at: datetime | None = None) -> QuerySet[Memb
 
 
 def rights(approval: DecidedLike, at: datetime | None = None) -> frozenset[Right]:
-    """Every way in which somebody may decide at `at` (UTC; None: now), in two queries.
+    """Every way in which somebody may decide at `at` (UTC; None: now), in three queries.
 
     A vote counts as long as the right that it was given by is one of these.
     """
-    own = _deciders_in_own_right(approval)
-    stand_ins = _absences(approval, own, at).filter(stand_in__in=_allowed(approval).values("user"))
-    return frozenset(
-        [Right(user_id, None) for user_id in own.values_list("user_id", flat=True)]
-        + [Right(*pair) for pair in stand_ins.values_list("stand_in_id", "user_id")]
-    )
+    return rights_of([approval], at)[0]
+
+
+def rights_of(
+    approvals: Sequence[DecidedLike], at: datetime | None = None
+) -> list[frozenset[Right]]:
+    """rights() of each, in as many queries as of one where their `people` are fetched before."""
+    teams = {approval.team_id for approval in approvals}
+    members = list(_deciding(team_id__in=teams))
+    away = list(_in_force(at, team_id__in=teams))
+    return [_rights(approval, members, away) for approval in approvals]
+
+
+def _rights(
+    approval: DecidedLike, members: list[Membership], away: list[Absence]
+) -> frozenset[Right]:
+    operation = approval.operation
+    barred = {operation.started_by_id, operation.again_by_id} if approval.four_eyes else set()
+    here = [m for m in members if m.team_id == approval.team_id and m.user_id not in barred]
+    named = {user.pk for user in approval.people.all()}
+    named |= {operation.started_by_id} if approval.audience == "requester" else set()
+    roles = _AUDIENCES.get(approval.audience, ())
+    own = {m.user_id for m in here if m.user_id in named or m.role in roles}
+    allowed = {m.user_id for m in here}
+    stand_ins = [
+        Right(absence.stand_in_id, absence.user_id)
+        for absence in away
+        if absence.team_id == approval.team_id
+        and absence.user_id in own
+        and absence.stand_in_id in allowed
+    ]
+    return frozenset([Right(user_id, None) for user_id in own] + stand_ins)
 
 
 def headcount(approval: DecidedLike) -> int:
@@ -260,7 +304,16 @@ def headcount(approval: DecidedLike) -> int:
 
 def deciding_members(team_id: int) -> QuerySet[Membership]:
     """Active members whose role decides what is put to them."""
-    return Membership.objects.filter(team_id=team_id, user__is_active=True, role__in=DECIDING_ROLES)
+    return _deciding(team_id=team_id)
+
+
+def _deciding(**of_teams: Any) -> QuerySet[Membership]:
+    return Membership.objects.filter(user__is_active=True, role__in=DECIDING_ROLES, **of_teams)
+
+
+def _in_force(at: datetime | None, **more: Any) -> QuerySet[Absence]:
+    now = at or timezone.now()
+    return Absence.objects.filter(starts_at__lte=now, ends_at__gt=now, **more)
 
 
 def _allowed(approval: DecidedLike) -> QuerySet[Membership]:
@@ -282,22 +335,19 @@ def _absences(
     approval: DecidedLike, own: QuerySet[Membership], at: datetime | None
 ) -> QuerySet[Absence]:
     """Absences from the approval's team of those who decide it in their own right."""
-    now = at or timezone.now()
-    return Absence.objects.filter(
-        team_id=approval.team_id,
-        user__in=own.values("user"),
-        starts_at__lte=now,
-        ends_at__gt=now,
-    )
+    return _in_force(at, team_id=approval.team_id, user__in=own.values("user"))
 
 
 def may_see_payload(member: Member, operation: OperationLike) -> bool:
     """Arguments, questions, answers and results of an operation.
 
-    Viewers see their own, approvers also those of operations with an approval put to them.
+    Viewers see their own, approvers also those of operations with an approval put to them, a
+    service what a token of its name started.
     """
     if member.team_id != operation.team_id:
         return False
+    if member.service:
+        return _is_of_service(operation.token, member.service)
     if member.may(Permission.SEE_ALL_PAYLOADS) or operation.started_by_id == member.user_id:
         return True
     return member.may(Permission.DECIDE) and operation.approvals.filter(put_to(member)).exists()
@@ -310,8 +360,15 @@ def payload_seen(member: Member, approvals: QuerySet[Any]) -> Q:
     """
     if member.may(Permission.SEE_ALL_PAYLOADS):
         return Q(team_id=member.team_id)
+    if member.service:
+        tokens = Q(operation__token__user__isnull=True, operation__token__name=member.service)
+        return Q(team_id=member.team_id) & tokens
     seen = Q(operation__started_by=member.user_id)
     if member.may(Permission.DECIDE):
         put = approvals.filter(put_to(member), operation=OuterRef("operation"))
         seen |= Q(Exists(put))
     return Q(team_id=member.team_id) & seen
+
+
+def _is_of_service(token: ApiToken | None, name: str) -> bool:
+    return token is not None and token.user_id is None and token.name == name

@@ -174,7 +174,7 @@ def test_the_number_of_queries_does_not_grow_with_the_people_stood_in_for(
         assert access.acting_for(member, approval)
     with django_assert_num_queries(1):
         assert access.deciders(approval, NOW).count() == 7
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(3):
         assert len(access.rights(approval, NOW)) == 12
 
 

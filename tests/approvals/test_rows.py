@@ -4,12 +4,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from approvals import rows, selectors
+from approvals import rows, selectors, votes
 from approvals.filters import Chosen, Filters, Tab
-from approvals.models import Approval
+from approvals.models import Approval, Verdict, Vote
 from mcpdesk.accounts.access import Member, member_in
 from mcpdesk.accounts.models import Membership, Role
 from tasks_monitor.models import Answerers, Hold, Operation
@@ -48,9 +50,47 @@ def test_a_row_says_how_many_of_how_many_have_approved(operator: Member, join: J
     assert "0 of 3 approved" in _text(second)
 
 
+def test_a_row_counts_a_person_and_their_stand_in_once_as_the_item_does(
+    operator: Member, join: Join
+) -> None:
+    gate, away, stand_in, third = a_gate(operator, {"quorum": 3}), join(), join(), join()
+    say(gate, away)
+    AbsenceFactory(team=operator.team, user=away.user, stand_in=stand_in.user)
+    # they stand in, and so their vote is for both
+    Vote.objects.create(
+        approval=gate,
+        user=stand_in.user,
+        acted_for=away.user,
+        version=gate.version,
+        choice=Verdict.APPROVE,
+        at=timezone.now(),
+    )
+    counted = votes.progress(gate, timezone.now())
+    assert (counted.count, len(counted.votes)) == (1, 2)
+    assert "1 of 3 approved" in _text(third)
+
+
+def test_rows_that_several_agree_to_cost_no_query_each(
+    operator: Member, join: Join, django_assert_num_queries: Any
+) -> None:
+    first, second = join(), join()
+    for _ in range(2):
+        say(a_gate(operator, {"quorum": 3}), first)
+    now = timezone.now()
+    few = selectors.page(second, Chosen(), now).rows
+    with CaptureQueriesContext(connection) as queries:
+        rows.of(second, Tab.MINE, few, now)
+    for _ in range(3):
+        say(a_gate(operator, {"quorum": 3}), first)
+    many = selectors.page(second, Chosen(), now).rows
+    with django_assert_num_queries(len(queries)):
+        found = rows.of(second, Tab.MINE, many, now)
+    assert [row.progress and row.progress.count for row in found] == [1] * 5
+
+
 def test_one_who_decides_alone_reads_no_progress(operator: Member, approver: Member) -> None:
     a_gate(operator)
-    assert not _row(approver).shows_progress
+    assert _row(approver).progress is None
 
 
 def test_a_claim_is_named_until_it_ends(operator: Member, approver: Member, join: Join) -> None:
