@@ -17,6 +17,14 @@
     }
   });
 
+  // --- where one is stands in sight, also where the places are more than a phone's width
+  const here = document.querySelector(".rail-nav [aria-current]");
+  if (here) {
+    const places = here.parentElement;
+    const from = here.getBoundingClientRect().left - places.getBoundingClientRect().left;
+    places.scrollLeft += from - (places.clientWidth - here.clientWidth) / 2;
+  }
+
   // --- light, dark, as the system
   function markTheme() {
     for (const button of document.querySelectorAll("button[data-theme-choice]")) {

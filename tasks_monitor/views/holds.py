@@ -22,6 +22,10 @@ def _who_and_when(request: MemberRequest) -> dict[str, Any]:
     return {"actor": Actor.person(request.member), "now": datetime.now(UTC)}
 
 
+#: Said when a hold ends; true also where nothing waited, or another hold goes on.
+OVER = "This hold is over. What waited only for it goes out as soon as a worker is free."
+
+
 @require_http_methods(["GET", "POST"])
 @member_required(Permission.OPERATE)
 def hold_new(request: MemberRequest) -> HttpResponse:
@@ -70,7 +74,7 @@ def hold_end(request: MemberRequest, pk: int) -> HttpResponse:
         except Refused as refusal:
             messages.info(request, refusal.sentence)
         else:
-            messages.success(request, "What waited is on its way.")
+            messages.success(request, OVER)
         return redirect("servers")
     context = {"hold": found, "waiting": selectors.held_back(found)}
     return render(request, "tasks_monitor/hold_end.html", context)

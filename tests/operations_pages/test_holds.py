@@ -98,7 +98,7 @@ def test_an_admin_sees_what_would_leave_and_lets_it_go(
 
     response = client.post(f"/holds/{hold.pk}/end/", follow=True)
 
-    assert "What waited is on its way." in response.content.decode()
+    assert "This hold is over. What waited only for it goes out" in response.content.decode()
     assert Hold.objects.get().ended_at is not None
     assert Operation.objects.filter(server=server, state=State.READY, due_at=None).count() == 0
 

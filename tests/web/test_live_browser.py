@@ -319,3 +319,12 @@ def test_pages_are_accessible_and_fit(
     page.locator("details.rail-user summary").click()
     menu = Axe().run(page).response["violations"]
     assert (found, [v["id"] for v in menu]) == ({}, [])
+
+
+def test_on_a_phone_the_place_one_is_at_stands_in_sight(
+    operator: Membership, open_as: Open
+) -> None:
+    page = open_as(operator, "/team/", viewport={"width": 390, "height": 844})
+    here = page.locator(".rail-nav [aria-current]")
+    expect(here).to_have_text("Team")
+    expect(here).to_be_in_viewport(ratio=0.9)
