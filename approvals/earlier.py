@@ -9,7 +9,7 @@ from approvals.differences import Differences, differences
 from approvals.models import Approval, Kind, Verdict
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member
-from tasks_monitor.models import Operation
+from tasks_monitor.models import HistoryEntry, Operation
 from tasks_monitor.states import State
 
 
@@ -32,28 +32,31 @@ def compare(approval: Approval, member: Member) -> Earlier | None:
     an older one that they may read would be taken for the last.
     """
     this = approval.operation
-    found = _approved(this).first()
-    last = found or _completed(this).first()
+    found = _approved(this)
+    last = found or _completed(this)
     arguments = _arguments(last)
     if last is None or arguments is None or not access.may_see_payload(member, last):
         return None
     return Earlier(last, found is not None, differences(arguments, this.payload.arguments))
 
 
-def _earlier(this: Operation) -> QuerySet[Operation]:
-    """Other calls of the same tool, not later than this one, the newest first."""
-    same = Operation.objects.filter(server=this.server_id, tool_name=this.tool_name)
-    older = same.filter(created_at__lte=this.created_at).exclude(pk=this.pk)
-    return older.select_related("payload").order_by("-created_at", "-pk")
+def _approved(this: Operation) -> Operation | None:
+    """The newest other call of the tool that was approved, not later than this one."""
+    same = Approval.objects.filter(server=this.server_id, tool_name=this.tool_name)
+    approved = same.filter(kind=Kind.GATE, decision=Verdict.APPROVE)
+    return _newest(approved, this)
 
 
-def _approved(this: Operation) -> QuerySet[Operation]:
-    approved = {"approvals__kind": Kind.GATE, "approvals__decision": Verdict.APPROVE}
-    return _earlier(this).filter(**approved)
+def _completed(this: Operation) -> Operation | None:
+    """The newest other call of the tool that completed well, not later than this one."""
+    same = HistoryEntry.objects.filter(server=this.server_id, tool_name=this.tool_name)
+    return _newest(same.filter(state=State.COMPLETED, is_error=False), this)
 
 
-def _completed(this: Operation) -> QuerySet[Operation]:
-    return _earlier(this).filter(state=State.COMPLETED, is_error=False)
+def _newest(rows: QuerySet[Any], this: Operation) -> Operation | None:
+    older = rows.filter(created_at__lte=this.created_at).exclude(operation=this.pk)
+    found = older.select_related("operation__payload").order_by("-created_at", "-pk").first()
+    return found.operation if found else None
 
 
 def _arguments(operation: Operation | None) -> Any:

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from django.db import transaction
 
-from approvals import notices, policies, policy, recall
+from approvals import notices, policies, policy, recall, words
 from approvals.models import Approval, Audience, Kind, Remembered, Shape
 from approvals.opened import opened
 from mcpdesk.accounts import access
@@ -225,6 +225,7 @@ def _open(operation: Operation, found: policy.Gate, now: datetime) -> Approval:
 def _kept(found: policy.Gate, ask: policy.Ask) -> dict[str, Any]:
     """What an item keeps of the policy: changing a rule never changes an item that exists."""
     return {
+        **words.of_new(operation),
         "rule": found.rule,
         "number": found.number,
         "failed": found.error is not None,

@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import F
 
-from approvals import gate, policy, question, standstill
+from approvals import gate, policy, question, standstill, words
 from approvals.expire import CLOSES_AS, close, ending
 from approvals.models import Approval, ApprovalState, Audience, Kind
 from approvals.opened import opened
@@ -108,6 +108,7 @@ def _open(request: InputRequest, now: datetime) -> None:
         operation=operation,
         input_request=request,
         kind=Kind.ANSWER,
+        **words.of_new(operation, request),
         shape=question.read(request).shape,
         audience=Audience(ask.audience) if ask else _audience(operation),
         policy=kept,

@@ -5,8 +5,11 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
-from django.db.models import Q
+from django.db.models import BigIntegerField, F, Q
+from django.db.models.functions import Cast, Extract
 
 from mcpdesk.accounts.models import Team
 from mcpdesk.encryption import EncryptedJSONField
@@ -133,6 +136,16 @@ class Approval(models.Model):
     input_request = models.OneToOneField(
         InputRequest, null=True, on_delete=models.CASCADE, related_name="approval"
     )
+    # what the operation is, once more: lists are narrowed by it without reading operations
+    server = models.ForeignKey(Server, on_delete=models.PROTECT, related_name="+", db_index=False)
+    tool_name = models.CharField(max_length=256)
+    started_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_index=False,
+    )
     kind = models.CharField(max_length=8, choices=Kind.choices)
     shape = models.CharField(max_length=9, choices=Shape.choices)
     audience = models.CharField(max_length=12, choices=Audience.choices)
@@ -184,6 +197,16 @@ class Approval(models.Model):
     class Meta:
         constraints = [
             models.CheckConstraint(
+    # from its making to its end (ms); null: it is open
+    took_ms = models.GeneratedField(
+        expression=Cast(
+            Extract(F("closed_at") - F("created_at"), "epoch") * 1000, BigIntegerField()
+        ),
+        output_field=BigIntegerField(null=True),
+        db_persist=True,
+    )
+    # keyed hashes of the words it can be found by: what they stand for is encrypted elsewhere
+    words = ArrayField(BigIntegerField(), default=list)
                 condition=Q(kind=Kind.GATE) | Q(input_request__isnull=False),
                 name="approval_answers_a_question",
             ),
@@ -224,6 +247,21 @@ class Approval(models.Model):
             models.Index(fields=["look_at"], condition=Q(state="open"), name="approval_to_look_at"),
         ]
 
+            # history.page: each begins with what narrows, and goes on in the order of the list
+            models.Index(fields=["team", "created_at", "id"], name="approval_by_age"),
+            models.Index(fields=["team", "state", "created_at", "id"], name="approval_by_state"),
+            models.Index(
+                fields=["team", "decision", "created_at", "id"], name="approval_by_decision"
+            ),
+            models.Index(fields=["server", "created_at", "id"], name="approval_by_server"),
+            models.Index(
+                fields=["server", "tool_name", "created_at", "id"], name="approval_by_tool"
+            ),
+            models.Index(
+                fields=["team", "started_by", "created_at", "id"], name="approval_by_starter"
+            ),
+            models.Index(fields=["team", "took_ms", "id"], name="approval_by_time_taken"),
+            GinIndex(fields=["words"], name="approval_words"),
     def __str__(self) -> str:
         return f"{self.get_kind_display()} {self.pk}"
 
@@ -381,21 +419,33 @@ class Remembered(models.Model):
 
 
 class SavedFilter(models.Model):
-    """A named list of the inbox: of one person, or of the whole team (`user` null)."""
+    """A named list of one place: of one person, or of the whole team (`user` null)."""
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="saved_filters")
+class ListPlace(models.TextChoices):
+    """Where a saved list belongs."""
+
+    INBOX = "inbox", "Inbox"
+    OPERATIONS = "operations", "History of operations"
+    APPROVALS = "approvals", "History of approvals"
+    EVENTS = "events", "Audit"
+
+
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="+"
     )
     name = models.CharField(max_length=60)
-    # the part of the address that says which list is shown, as the inbox makes it
+    # the part of the address that says which list is shown, as its place makes it
     query = models.CharField(max_length=1024)
 
+    place = models.CharField(max_length=10, choices=ListPlace.choices, default=ListPlace.INBOX)
     class Meta:
         ordering = ["name", "pk"]
         constraints = [
             models.UniqueConstraint(
-                fields=["team", "user", "name"], nulls_distinct=False, name="filter_name_once"
+                fields=["team", "user", "place", "name"],
+                nulls_distinct=False,
+                name="filter_name_once",
             )
         ]
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db.models import F
 
-from approvals import policy, standstill
+from approvals import policy, standstill, words
 from approvals.events import note
 from approvals.gate import snapshot_of
 from approvals.models import Approval, ApprovalState, Choice, Verdict, Vote
@@ -59,6 +59,7 @@ def cast(turn: Turn, choice: Choice | Verdict, reason: str = "") -> None:
         version=turn.approval.version,
         defaults={**said, "acted_for": acted_for},
     )
+    words.said(turn.approval, turn.member.user_id, reason)
     if acted_for is None:
         turn.note("approval.voted", choice=choice.value)
     else:

@@ -141,6 +141,9 @@ def _item(operation: Operation, asked: InputRequest | None, number: int) -> Appr
     return Approval(
         team=operation.team,
         operation=operation,
+        server_id=operation.server_id,
+        tool_name=operation.tool_name,
+        started_by_id=operation.started_by_id,
         input_request=asked,
         kind=Kind.ANSWER if asked else Kind.GATE,
         shape=Shape.CONFIRM if asked else Shape.RUN,

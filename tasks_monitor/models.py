@@ -346,6 +346,26 @@ class HistoryEntry(models.Model):
                 condition=Q(state__in=[State.LOST, State.STUCK, State.UNKNOWN]),
                 name="history_broken",
             ),
+            # history.page: each begins with what narrows, and goes on in the order of the list
+            models.Index(fields=["team", "created_at", "operation"], name="history_by_age"),
+            models.Index(
+                fields=["team", "state", "created_at", "operation"], name="history_by_state"
+            ),
+            models.Index(fields=["server", "created_at", "operation"], name="history_by_server"),
+            models.Index(
+                fields=["server", "tool_name", "created_at", "operation"], name="history_by_tool"
+            ),
+            models.Index(
+                fields=["team", "started_by", "created_at", "operation"], name="history_by_starter"
+            ),
+            models.Index(fields=["team", "took_ms", "operation"], name="history_by_time_taken"),
+            # the tool's own failures, among what completed
+            models.Index(
+                fields=["team", "created_at", "operation"],
+                condition=Q(is_error=True),
+                name="history_of_tool_errors",
+            ),
+            GinIndex(fields=["words"], name="history_words"),
         ]
 
     def __str__(self) -> str:

@@ -214,6 +214,9 @@ class ApprovalFactory(DjangoModelFactory):
     )
     operation = factory.SelfAttribute("input_request.operation")
     team = factory.SelfAttribute("operation.team")
+    server = factory.SelfAttribute("operation.server")
+    tool_name = factory.SelfAttribute("operation.tool_name")
+    started_by = factory.SelfAttribute("operation.started_by")
     kind = Kind.ANSWER
     shape = Shape.CONFIRM
     audience = Audience.APPROVERS

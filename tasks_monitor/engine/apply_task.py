@@ -6,6 +6,7 @@ from typing import Any
 
 from mcpdesk.mcp import pacing
 from mcpdesk.mcp.tasks import Task, TaskStatus
+from tasks_monitor.engine import words
 from tasks_monitor.engine.questions import MAX_QUESTIONS, settle_all_deliveries, sync_task
 from tasks_monitor.engine.results import keep_result
 from tasks_monitor.engine.rows import move, note
@@ -126,6 +127,7 @@ def _take_texts(operation: Operation, task: Task) -> None:
         return
     payload.status_message, payload.notes = task.status_message, notes
     payload.save(update_fields=["status_message", "notes"])
+    words.say(operation, task.status_message or "")
 
 
 def _end(operation: Operation, task: Task, now: datetime) -> None:

@@ -7,6 +7,8 @@ from django.db.models import BigIntegerField, DurationField, ExpressionWrapper, 
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast, Extract, Greatest
 
+from mcpdesk import blind
+from tasks_monitor.engine import words
 from tasks_monitor.models import HistoryEntry, Operation
 from tasks_monitor.states import State
 
@@ -30,6 +32,7 @@ def begin(operation: Operation) -> None:
         state=operation.state,
         created_at=operation.created_at,
         state_since=operation.created_at,
+        words=words.of_new(operation),
     )
 
 
@@ -46,6 +49,9 @@ def follow(operation: Operation, before: State, now: datetime) -> None:
         columns[column] = F(column) + _ms_since("state_since", now)
     if operation.finished_at is not None:
         columns["took_ms"] = _ms_since("created_at", now)
+    why = blind.open_numbers(operation.team_id, operation.explanation)
+    if why:
+        columns["words"] = words.With("words", why)
     HistoryEntry.objects.filter(pk=operation.pk).update(**columns)
 
 

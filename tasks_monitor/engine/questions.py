@@ -11,6 +11,7 @@ from datetime import datetime
 
 from mcpdesk.mcp import inputs
 from mcpdesk.mcp.elicitation import UrlElicitation, read_params
+from tasks_monitor.engine import words
 from tasks_monitor.engine.rows import close_question, note
 from tasks_monitor.models import (
     Delivery,
@@ -130,6 +131,7 @@ def _open(
         problem=(request.problem or "")[:500],
         opened_at=now,
     )
+    words.say(operation, words.message_of(question.params))
     tell_input_requests_changed(operation.pk)
     _record_opened(operation, question, now)
 

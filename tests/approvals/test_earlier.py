@@ -11,7 +11,7 @@ from approvals import earlier
 from approvals.models import Approval, Audience
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.models import Role
-from tasks_monitor.models import Operation, Payload, Server
+from tasks_monitor.models import HistoryEntry, Operation, Payload, Server
 from tasks_monitor.states import State
 from tests.approvals.conftest import Join
 from tests.approvals.gates import a_gate, say
@@ -30,6 +30,8 @@ def _gate(operator: Member, server: Server, arguments: dict[str, Any], minutes: 
     approval = a_gate(operator, arguments=arguments, server=server)
     at = NOW + timedelta(minutes=minutes)
     Operation.objects.filter(pk=approval.operation_id).update(created_at=at)
+    HistoryEntry.objects.filter(pk=approval.operation_id).update(created_at=at)
+    Approval.objects.filter(pk=approval.pk).update(created_at=at)
     approval.operation.refresh_from_db()
     return approval
 

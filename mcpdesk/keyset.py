@@ -1,0 +1,121 @@
+"""Pages of long lists by keyset: from behind a row, forwards and backwards, at the same cost on any
+page. A cursor names the row at the edge of a page; to whoever holds it, it is opaque.
+"""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Generic, TypeVar
+from uuid import UUID
+
+from django.db.models import Model, Q, QuerySet
+
+ModelT = TypeVar("ModelT", bound=Model)
+
+_MAX_DIGITS = 18
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """By a column that is never null in the list, and by the primary key where that is the same."""
+
+    column: str
+    descending: bool = True
+
+    def reversed(self) -> "Order":
+        return Order(self.column, not self.descending)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What order_by() takes."""
+        sign = "-" if self.descending else ""
+        columns = (self.column,) if self.column == "pk" else (self.column, "pk")
+        return tuple(f"{sign}{column}" for column in columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Slice(Generic[ModelT]):
+    """One page. `before` and `after` are the cursors of the pages around it; empty: none there."""
+
+    rows: list[ModelT] = field(default_factory=list)
+    before: str = ""
+    after: str = ""
+
+
+def page(queryset: QuerySet[ModelT], order: Order, cursor: str = "", size: int = 50) -> Slice[Any]:
+    """The page at a cursor; the first one for an empty cursor, and for one that means nothing."""
+    place = _place(order, cursor)
+    if place is None:
+        rows, more = _some(queryset, order, size)
+        return Slice(rows, "", _after(order, rows) if more else "")
+    at, backwards = place
+    walked = order.reversed() if backwards else order
+    rows, more = _some(queryset.filter(_behind(walked, *at)), walked, size)
+    if not backwards:
+        return Slice(rows, _before(order, rows), _after(order, rows) if more else "")
+    rows.reverse()
+    return Slice(rows, _before(order, rows) if more else "", _after(order, rows))
+
+
+def after(queryset: QuerySet[ModelT], order: Order, row: ModelT | None) -> QuerySet[ModelT]:
+    """The list in its order, from behind a row of it; None: from its beginning."""
+    ordered = queryset.order_by(*order.names)
+    if row is None:
+        return ordered
+    return ordered.filter(_behind(order, getattr(row, order.column), row.pk))
+
+
+def _some(queryset: QuerySet[Any], order: Order, size: int) -> tuple[list[Any], bool]:
+    found = list(queryset.order_by(*order.names)[: size + 1])
+    return found[:size], len(found) > size
+
+
+def _behind(order: Order, value: Any, pk: Any) -> Q:
+    """Rows behind this one. The first condition alone is one that an index can begin at."""
+    step = "lt" if order.descending else "gt"
+    if order.column == "pk":
+        return Q(**{f"pk__{step}": pk})
+    further = Q(**{f"{order.column}__{step}": value}) | Q(**{f"pk__{step}": pk})
+    return Q(**{f"{order.column}__{step}e": value}) & further
+
+
+def _after(order: Order, rows: list[Any]) -> str:
+    return _cursor(order, rows[-1]) if rows else ""
+
+
+def _before(order: Order, rows: list[Any]) -> str:
+    return f"~{_cursor(order, rows[0])}" if rows else ""
+
+
+def _cursor(order: Order, row: Any) -> str:
+    value = getattr(row, order.column)
+    text = value.astimezone(UTC).isoformat() if isinstance(value, datetime) else str(value)
+    return f"{text}_{row.pk}"
+
+
+def _place(order: Order, cursor: str) -> tuple[tuple[Any, Any], bool] | None:
+    """Which row a cursor of ours names, and whether its page goes backwards from there."""
+    text, _, pk = cursor.removeprefix("~").partition("_")
+    try:
+        place = _value(text), _key(pk)
+    except ValueError:
+        return None
+    return place, cursor.startswith("~")
+
+
+def _value(text: str) -> datetime | int:
+    if text.isdecimal():
+        return _number(text)
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError(text)
+    return moment
+
+
+def _key(text: str) -> UUID | int:
+    return _number(text) if text.isdecimal() and len(text) <= _MAX_DIGITS else UUID(text)
+
+
+def _number(text: str) -> int:
+    if len(text) > _MAX_DIGITS:
+        raise ValueError(text)
+    return int(text)

@@ -1,0 +1,66 @@
+"""The words an operation is found by, written in the transaction that writes their text.
+
+Open words are those of what everybody in the team may read (tool, server, id, reason, why it
+ended); sealed ones those of payloads: what the server said and asked, and people's reasons.
+"""
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from django.contrib.postgres.fields import ArrayField
+from django.db.models import BigIntegerField, Func, Model, QuerySet, Value
+
+from mcpdesk import blind
+from tasks_monitor.models import HistoryEntry, Operation
+
+#: What a mark on the history of an operation or an item says of a person (their id).
+DECIDED: str = "decided"
+
+
+class With(Func):
+    """An array of numbers with more of them behind, each once, as many as there is room for."""
+
+    template = (
+        "ARRAY(SELECT number FROM unnest(%(expressions)s) WITH ORDINALITY AS one (number, place)"
+        " GROUP BY number ORDER BY min(place) LIMIT %(most)s)"
+    )
+    arg_joiner = " || "
+
+    def __init__(self, column: str, numbers: Iterable[int]) -> None:
+        whole = ArrayField(BigIntegerField())
+        more = Value(list(numbers), whole)
+        super().__init__(column, more, output_field=whole, most=blind.MAX_NUMBERS)
+
+
+def of_new(operation: Operation) -> list[int]:
+    """The words a new operation begins with; its server is loaded."""
+    texts = (operation.tool_name, operation.server.name, str(operation.pk), operation.reason)
+    return blind.open_numbers(operation.team_id, *texts)[: blind.MAX_NUMBERS]
+
+
+def say(operation: Operation, *texts: str) -> None:
+    """The server, or a person, said this beside the payload: sealed words."""
+    add(HistoryEntry.objects.filter(pk=operation.pk), sealed(operation.team_id, *texts))
+
+
+def sealed(team_id: int, *texts: str) -> list[int]:
+    """The numbers of sealed texts; empty ones have none."""
+    return blind.sealed_numbers(team_id, *texts)
+
+
+def message_of(params: object) -> str:
+    """The server's message to people in the params of a question; empty where there is none."""
+    message = params.get("message") if isinstance(params, dict) else None
+    return message if isinstance(message, str) else ""
+
+
+def add(rows: QuerySet[Model], numbers: list[int]) -> None:
+    """Let these rows be found by more numbers. Rows that have them all are not written."""
+    if numbers:
+        rows.exclude(words__contains=numbers).update(words=With("words", numbers))
+
+
+def mark_decided(operation_id: UUID, team_id: int, user_id: int) -> None:
+    """This person had a say in what became of the operation."""
+    numbers = [blind.mark(team_id, DECIDED, user_id)]
+    add(HistoryEntry.objects.filter(pk=operation_id), numbers)
