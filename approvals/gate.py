@@ -210,6 +210,7 @@ def _open(operation: Operation, found: policy.Gate, now: datetime) -> Approval:
     approval = Approval.objects.create(
         team_id=operation.team_id,
         operation=operation,
+        **words.of_new(operation),
         kind=Kind.GATE,
         shape=Shape.RUN,
         audience=Audience(ask.audience),
@@ -225,7 +226,6 @@ def _open(operation: Operation, found: policy.Gate, now: datetime) -> Approval:
 def _kept(found: policy.Gate, ask: policy.Ask) -> dict[str, Any]:
     """What an item keeps of the policy: changing a rule never changes an item that exists."""
     return {
-        **words.of_new(operation),
         "rule": found.rule,
         "number": found.number,
         "failed": found.error is not None,

@@ -106,9 +106,9 @@ def _open(request: InputRequest, now: datetime) -> None:
     approval = Approval.objects.create(
         team_id=operation.team_id,
         operation=operation,
+        **words.of_new(operation, request),
         input_request=request,
         kind=Kind.ANSWER,
-        **words.of_new(operation, request),
         shape=question.read(request).shape,
         audience=Audience(ask.audience) if ask else _audience(operation),
         policy=kept,

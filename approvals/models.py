@@ -132,10 +132,6 @@ class Approval(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="approvals")
     operation = models.ForeignKey(Operation, on_delete=models.CASCADE, related_name="approvals")
-    # intake takes each question in once, however often it is rung
-    input_request = models.OneToOneField(
-        InputRequest, null=True, on_delete=models.CASCADE, related_name="approval"
-    )
     # what the operation is, once more: lists are narrowed by it without reading operations
     server = models.ForeignKey(Server, on_delete=models.PROTECT, related_name="+", db_index=False)
     tool_name = models.CharField(max_length=256)
@@ -145,6 +141,10 @@ class Approval(models.Model):
         on_delete=models.PROTECT,
         related_name="+",
         db_index=False,
+    )
+    # intake takes each question in once, however often it is rung
+    input_request = models.OneToOneField(
+        InputRequest, null=True, on_delete=models.CASCADE, related_name="approval"
     )
     kind = models.CharField(max_length=8, choices=Kind.choices)
     shape = models.CharField(max_length=9, choices=Shape.choices)
@@ -193,10 +193,6 @@ class Approval(models.Model):
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
     )
     closed_at = models.DateTimeField(null=True)
-
-    class Meta:
-        constraints = [
-            models.CheckConstraint(
     # from its making to its end (ms); null: it is open
     took_ms = models.GeneratedField(
         expression=Cast(
@@ -207,6 +203,10 @@ class Approval(models.Model):
     )
     # keyed hashes of the words it can be found by: what they stand for is encrypted elsewhere
     words = ArrayField(BigIntegerField(), default=list)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
                 condition=Q(kind=Kind.GATE) | Q(input_request__isnull=False),
                 name="approval_answers_a_question",
             ),
@@ -243,10 +243,6 @@ class Approval(models.Model):
                 name="approval_open",
             ),
             models.Index(fields=["team", "-closed_at"], name="approval_closed"),
-            # clockwork.look: what the clock is to look at, longest due first
-            models.Index(fields=["look_at"], condition=Q(state="open"), name="approval_to_look_at"),
-        ]
-
             # history.page: each begins with what narrows, and goes on in the order of the list
             models.Index(fields=["team", "created_at", "id"], name="approval_by_age"),
             models.Index(fields=["team", "state", "created_at", "id"], name="approval_by_state"),
@@ -262,6 +258,10 @@ class Approval(models.Model):
             ),
             models.Index(fields=["team", "took_ms", "id"], name="approval_by_time_taken"),
             GinIndex(fields=["words"], name="approval_words"),
+            # clockwork.look: what the clock is to look at, longest due first
+            models.Index(fields=["look_at"], condition=Q(state="open"), name="approval_to_look_at"),
+        ]
+
     def __str__(self) -> str:
         return f"{self.get_kind_display()} {self.pk}"
 
@@ -418,10 +418,6 @@ class Remembered(models.Model):
         return f"{self.tool_name} until {self.ends_at:%Y-%m-%d %H:%M}"
 
 
-class SavedFilter(models.Model):
-    """A named list of one place: of one person, or of the whole team (`user` null)."""
-
-    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="saved_filters")
 class ListPlace(models.TextChoices):
     """Where a saved list belongs."""
 
@@ -431,14 +427,18 @@ class ListPlace(models.TextChoices):
     EVENTS = "events", "Audit"
 
 
+class SavedFilter(models.Model):
+    """A named list of one place: of one person, or of the whole team (`user` null)."""
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="saved_filters")
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="+"
     )
+    place = models.CharField(max_length=10, choices=ListPlace.choices, default=ListPlace.INBOX)
     name = models.CharField(max_length=60)
     # the part of the address that says which list is shown, as its place makes it
     query = models.CharField(max_length=1024)
 
-    place = models.CharField(max_length=10, choices=ListPlace.choices, default=ListPlace.INBOX)
     class Meta:
         ordering = ["name", "pk"]
         constraints = [

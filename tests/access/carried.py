@@ -259,6 +259,9 @@ def gate(household: Household, server: Server) -> None:
     approval = Approval.objects.create(
         team=household.team,
         operation=operation,
+        server=server,
+        tool_name=operation.tool_name,
+        started_by=operation.started_by,
         kind="gate",
         shape=Shape.RUN,
         audience=Audience.APPROVERS,
@@ -273,9 +276,6 @@ def gate(household: Household, server: Server) -> None:
         version=1,
         choice=Verdict.APPROVE,
         at=now,
-        server=server,
-        tool_name=operation.tool_name,
-        started_by=operation.started_by,
         reason=household.mark(thing, "reason", PUT_TO_APPROVERS),
     )
     _said(household, approval, thing, PUT_TO_APPROVERS)
@@ -295,6 +295,9 @@ def remembered(household: Household, server: Server) -> None:
     approval = Approval.objects.create(
         team=household.team,
         operation=operation,
+        server=server,
+        tool_name=operation.tool_name,
+        started_by=operation.started_by,
         kind="gate",
         shape=Shape.RUN,
         audience=Audience.APPROVERS,
@@ -309,9 +312,6 @@ def remembered(household: Household, server: Server) -> None:
     )
     one = Remembered.objects.create(
         team=household.team,
-        server=server,
-        tool_name=operation.tool_name,
-        started_by=operation.started_by,
         server=server,
         tool_name=household.ids["tool"],
         created_by=household.people["colleague"],
