@@ -21,8 +21,8 @@
   const here = document.querySelector(".rail-nav [aria-current]");
   if (here) {
     const places = here.parentElement;
-    const from = here.getBoundingClientRect().left - places.getBoundingClientRect().left;
-    places.scrollLeft += from - (places.clientWidth - here.clientWidth) / 2;
+    const hidden = here.getBoundingClientRect().right - places.getBoundingClientRect().right;
+    if (hidden > 0) places.scrollLeft += hidden + 32; // and a piece of the next, where there is one
   }
 
   // --- light, dark, as the system
