@@ -70,6 +70,11 @@ class GateItem:
         return self.can_act
 
     @property
+    def counted_version(self) -> int:
+        """The version of the item whose votes count."""
+        return votes.counted_version(self.approval)
+
+    @property
     def may_comment(self) -> bool:
         return self.seen
 

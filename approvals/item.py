@@ -123,6 +123,11 @@ class Item:
         return self.standing.can_act
 
     @property
+    def counted_version(self) -> int:
+        """The version of the item whose votes count."""
+        return votes.counted_version(self.approval)
+
+    @property
     def may_comment(self) -> bool:
         return self.seen
 

@@ -1,10 +1,12 @@
 """The timeline of an item: events as lines, what was one act as one line."""
 
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 
+from approvals.models import Vote
 from approvals.outcomes import SAID, what_was_said
 from mcpdesk.audit.models import Event
 
@@ -21,22 +23,34 @@ class Line:
     sentence: str
 
 
-def lines(events: Iterable[Event]) -> list[Line]:
+def lines(events: Iterable[Event], votes: Sequence[Vote], counted_version: int) -> list[Line]:
     """The events as lines, in the order they come in.
 
     What one person did to an item in one transaction, a vote with what it came to, is one line.
+    It says so where it was about a version of the item before `counted_version`; `votes` are those
+    on the item; none where one person's word decides it.
     """
     acts = groupby(events, key=lambda event: (event.at, event.actor_id, event.actor_name))
-    return [line for _, act in acts for line in _of_act(list(act))]
+    return [line for _, act in acts for line in _of_act(list(act), votes, counted_version)]
 
 
-def _of_act(act: list[Event]) -> Iterator[Line]:
+def _of_act(act: list[Event], votes: Sequence[Vote], counted_version: int) -> Iterator[Line]:
     vote = next((event for event in act if event.kind in _VOTES), None)
     for event in act:
         if vote is None or event.kind not in _FOLDED:
             yield Line(event.at, event.kind, event.sentence)
         elif event is vote:
-            yield Line(event.at, event.kind, _sentence(vote, act))
+            earlier = _version(vote, votes) < counted_version
+            note = " (before it changed: this counts no more)" if earlier else ""
+            yield Line(event.at, event.kind, f"{_sentence(vote, act)}{note}")
+
+
+def _version(voted: Event, votes: Sequence[Vote]) -> int:
+    """The version of the item that somebody spoke of: a person's later word on the same version
+    took the row of the earlier one.
+    """
+    later = [one for one in votes if one.user_id == voted.actor_id and one.at >= voted.at]
+    return min((vote.version for vote in later), default=sys.maxsize)
 
 
 def _sentence(vote: Event, act: list[Event]) -> str:

@@ -141,6 +141,12 @@ def _timeless(approval: Approval) -> policy.Snapshot:
     return policy.Snapshot(ask, approval.operation.started_by_id, None)
 
 
+def counted_version(approval: Approval) -> int:
+    """The version whose votes count, or counted: to close without a decision is one beyond it."""
+    stands = approval.state in (ApprovalState.OPEN, ApprovalState.DECIDED)
+    return approval.version if stands else approval.version - 1
+
+
 def begin_again(server_id: int) -> None:
     """What is open for a server, and was agreed to before it is called as somebody else, is not.
 

@@ -94,7 +94,7 @@ def _gate_not_done(
         remembers=request.POST.get("remember") == "on",
     )
     shown = gate_item.of(member, approval, timezone.now(), attempt)
-    context = {"item": shown, **story_of(approval)}
+    context = {"item": shown, **story_of(shown)}
     if request.htmx.target == DETAIL:
         return detail(request, context)
     return page(request, context, status=status)

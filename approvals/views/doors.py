@@ -67,14 +67,15 @@ def context_of(
     """What the templates of an item show."""
     others = [] if approval.kind == Kind.GATE else beside.of(approval, member, timezone.now())
     shown = shown_of(member, approval, attempt)
-    return {"item": shown, "beside": others, **story_of(approval)}
+    return {"item": shown, "beside": others, **story_of(shown)}
 
 
-def story_of(approval: Approval) -> dict[str, Any]:
+def story_of(shown: item.Item | gate_item.GateItem) -> dict[str, Any]:
     """The timeline, and the messages that were sent about the item."""
+    events = selectors.timeline(shown.approval)
     return {
-        "lines": story.lines(selectors.timeline(approval)),
-        "deliveries": list(notices_sent.of_approval(approval.pk)),
+        "lines": story.lines(events, shown.votes, shown.counted_version),
+        "deliveries": list(notices_sent.of_approval(shown.approval.pk)),
     }
 
 

@@ -47,7 +47,7 @@ def inbox_item_live(request: MemberRequest, approval_id: UUID) -> HttpResponse:
     member, approval = door(request, approval_id)
     shown = shown_of(member, approval, live_parts_only=True)
     template = "gate_live.html" if approval.kind == Kind.GATE else "live.html"
-    return render(request, f"approvals/{template}", {"item": shown, **story_of(approval)})
+    return render(request, f"approvals/{template}", {"item": shown, **story_of(shown)})
 
 
 @require_safe
