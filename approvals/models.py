@@ -243,6 +243,13 @@ class Approval(models.Model):
                 name="approval_open",
             ),
             models.Index(fields=["team", "-closed_at"], name="approval_closed"),
+            # pace.people_paces: what was decided within a range, with all that the chart reads
+            models.Index(
+                fields=["team", "decided_at"],
+                include=["server", "tool_name", "took_ms"],
+                condition=Q(decided_at__isnull=False),
+                name="approval_decided",
+            ),
             # history.page: each begins with what narrows, and goes on in the order of the list
             models.Index(fields=["team", "created_at", "id"], name="approval_by_age"),
             models.Index(fields=["team", "state", "created_at", "id"], name="approval_by_state"),
