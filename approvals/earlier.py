@@ -42,19 +42,19 @@ def compare(approval: Approval, member: Member) -> Earlier | None:
 
 def _approved(this: Operation) -> Operation | None:
     """The newest other call of the tool that was approved, not later than this one."""
-    same = Approval.objects.filter(server=this.server_id, tool_name=this.tool_name)
-    approved = same.filter(kind=Kind.GATE, decision=Verdict.APPROVE)
+    approved = Approval.objects.filter(kind=Kind.GATE, decision=Verdict.APPROVE)
     return _newest(approved, this)
 
 
 def _completed(this: Operation) -> Operation | None:
     """The newest other call of the tool that completed well, not later than this one."""
-    same = HistoryEntry.objects.filter(server=this.server_id, tool_name=this.tool_name)
-    return _newest(same.filter(state=State.COMPLETED, is_error=False), this)
+    well = HistoryEntry.objects.filter(state=State.COMPLETED, is_error=False)
+    return _newest(well, this)
 
 
 def _newest(rows: QuerySet[Any], this: Operation) -> Operation | None:
-    older = rows.filter(created_at__lte=this.created_at).exclude(operation=this.pk)
+    same = rows.filter(team=this.team_id, server=this.server_id, tool_name=this.tool_name)
+    older = same.filter(created_at__lte=this.created_at).exclude(operation=this.pk)
     found = older.select_related("operation__payload").order_by("-created_at", "-pk").first()
     return found.operation if found else None
 

@@ -257,9 +257,7 @@ class Approval(models.Model):
                 fields=["team", "decision", "created_at", "id"], name="approval_by_decision"
             ),
             models.Index(fields=["server", "created_at", "id"], name="approval_by_server"),
-            models.Index(
-                fields=["server", "tool_name", "created_at", "id"], name="approval_by_tool"
-            ),
+            models.Index(fields=["team", "tool_name", "created_at", "id"], name="approval_by_tool"),
             models.Index(
                 fields=["team", "started_by", "created_at", "id"], name="approval_by_starter"
             ),

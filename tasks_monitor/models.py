@@ -353,7 +353,7 @@ class HistoryEntry(models.Model):
             ),
             models.Index(fields=["server", "created_at", "operation"], name="history_by_server"),
             models.Index(
-                fields=["server", "tool_name", "created_at", "operation"], name="history_by_tool"
+                fields=["team", "tool_name", "created_at", "operation"], name="history_by_tool"
             ),
             models.Index(
                 fields=["team", "started_by", "created_at", "operation"], name="history_by_starter"

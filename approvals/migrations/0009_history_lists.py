@@ -89,7 +89,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='approval',
-            index=models.Index(fields=['server', 'tool_name', 'created_at', 'id'], name='approval_by_tool'),
+            index=models.Index(fields=['team', 'tool_name', 'created_at', 'id'], name='approval_by_tool'),
         ),
         migrations.AddIndex(
             model_name='approval',

@@ -81,7 +81,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='historyentry',
-            index=models.Index(fields=['server', 'tool_name', 'created_at', 'operation'], name='history_by_tool'),
+            index=models.Index(fields=['team', 'tool_name', 'created_at', 'operation'], name='history_by_tool'),
         ),
         migrations.AddIndex(
             model_name='historyentry',
