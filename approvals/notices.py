@@ -29,7 +29,6 @@ _WAITING = (Topic.ASKED, Topic.REMINDER, Topic.ESCALATION, Topic.HANDED)
 _ENDED = {
     ApprovalState.WITHDRAWN: "The server withdrew its question.",
     ApprovalState.SUPERSEDED: "The server replaced its question by another one.",
-    ApprovalState.EXPIRED: "Its time ran out; nobody refused it.",
     ApprovalState.CLOSED: "Its operation ended in another way.",
 }
 
@@ -46,7 +45,7 @@ def reminded(approval: Approval, now: datetime) -> None:
         Topic.REMINDER,
         "approval.reminder",
         "Still waiting:",
-        "This still waits for a decision, and part of its time is over.",
+        "This still waits for a decision, and part of our time for it is over.",
         step=str(approval.reminders),
     )
     voters = set(approval.votes.filter(version=approval.version).values_list("user_id", flat=True))
@@ -190,8 +189,9 @@ def _facts(approval: Approval) -> tuple[tuple[str, str], ...]:
         ("Tool", operation.tool_name),
         ("Started by", str(operation.started_by or "a service")),
     ]
-    if approval.is_open and approval.ends_at is not None:
-        facts.append(("Until", f"{approval.ends_at:%Y-%m-%d %H:%M} UTC"))
+    ends = {"Our deadline": approval.deadline_at, "Deadline of the server": operation.expires_at}
+    if approval.is_open:
+        facts += [(whose, f"{at:%Y-%m-%d %H:%M} UTC") for whose, at in ends.items() if at]
     return tuple(facts)
 
 
@@ -202,6 +202,8 @@ def _arguments(approval: Approval) -> str:
 
 def _ending(approval: Approval) -> str:
     """What came of it: in words that never call a timeout a refusal."""
+    if approval.state == ApprovalState.EXPIRED:
+        return f"It expired: {approval.overrun}. Nobody refused it."
     if approval.state != ApprovalState.DECIDED:
         return _ENDED[ApprovalState(approval.state)]
     said: Choice | Verdict = what_was_said(approval.decision)

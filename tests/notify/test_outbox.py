@@ -1,7 +1,7 @@
 """What the outbox holds after each change, counted exactly."""
 
 from collections import Counter
-from datetime import time, timedelta
+from datetime import datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -114,7 +114,22 @@ def test_an_expiry_never_reads_as_a_refusal(approval: Approval, team: Team) -> N
     Message.objects.update(state=MessageState.SENT, next_at=None)
     close(approval, ApprovalState.EXPIRED)
     said = Message.objects.get(event="approval.closed").content["sentence"]
-    assert said == "Its time ran out; nobody refused it."
+    assert said == "It expired: the server's time for it ran out. Nobody refused it."
+
+
+@pytest.mark.parametrize("ours", [None, NOW + timedelta(hours=1)])
+@pytest.mark.parametrize("theirs", [None, NOW + timedelta(hours=2)])
+def test_a_message_says_whose_deadline_is_whose(
+    approval: Approval, team: Team, join: Join, ours: datetime | None, theirs: datetime | None
+) -> None:
+    join()
+    webhook(team)
+    approval.deadline_at, approval.operation.expires_at = ours, theirs
+    put(approval)
+    for message in Message.objects.all():
+        facts = dict(message.content["facts"])
+        assert facts.get("Our deadline") == (ours and f"{ours:%Y-%m-%d %H:%M} UTC")
+        assert facts.get("Deadline of the server") == (theirs and f"{theirs:%Y-%m-%d %H:%M} UTC")
 
 
 def test_a_decision_is_told_with_the_name_of_who_decided(

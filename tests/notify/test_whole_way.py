@@ -90,7 +90,7 @@ def test_opening_both_reminders_and_the_end_are_told_once_each(
     assert events(receiver) == told
     assert mails() == {"anna@example.test": 3}
     over = receiver.requests[-1].json["data"]["sentence"]
-    assert over == "Its time ran out; nobody refused it."
+    assert over == "It expired: our own deadline passed. Nobody refused it."
 
 
 def test_a_clock_that_was_off_for_hours_tells_nothing_late_or_twice(
