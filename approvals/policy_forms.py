@@ -201,7 +201,12 @@ def _condition(line: str) -> dict[str, Any]:
         value = json.loads(parts[1])
     except (ValueError, RecursionError):
         value = parts[1]
-    return {"path": path, "op": parts[0], "value": value}
+    condition = {"path": path, "op": parts[0], "value": value}
+    try:
+        policy.read_condition(condition)
+    except policy.BadRule as bad:
+        raise forms.ValidationError(f"“{line[:60]}”: {bad.sentence}") from None
+    return condition
 
 
 def _path(line: str) -> tuple[str, str]:

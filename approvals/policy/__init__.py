@@ -32,7 +32,7 @@ from approvals.policy.model import (
     StarterKind,
     Step,
 )
-from approvals.policy.reading import read_rule
+from approvals.policy.reading import read_condition, read_rule
 from approvals.policy.reading_ask import read_ask, read_questions
 from approvals.policy.words import Sentences, answering, consequence, describe, explain, in_words
 
@@ -68,6 +68,7 @@ __all__ = [
     "gate",
     "in_words",
     "read_ask",
+    "read_condition",
     "read_questions",
     "read_rule",
 ]

@@ -93,10 +93,11 @@ def _starter(raw: object) -> Starter:
 def _conditions(raw: object) -> tuple[Condition, ...]:
     if not isinstance(raw, list) or len(raw) > MAX_CONDITIONS:
         raise BadRule(f"The conditions are a list of at most {MAX_CONDITIONS}.")
-    return tuple(_condition(one) for one in raw)
+    return tuple(read_condition(one) for one in raw)
 
 
-def _condition(raw: object) -> Condition:
+def read_condition(raw: object) -> Condition:
+    """One condition on the arguments; raises BadRule with what is wrong with it."""
     one = an_object(raw, "A condition", ("path", "op", "value"))
     operator = a_word(Operator, one.get("op"), "What a condition compares")
     if "value" not in one:

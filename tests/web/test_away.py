@@ -292,7 +292,7 @@ def test_one_sets_changes_and_ends_ones_own(
     approver: Membership, colleague: Membership, admin: Membership
 ) -> None:
     page = _post(approver, "/away/add/", **_form(colleague)).content.decode()
-    assert "Anna is away from 2026-11-29 to 2026-11-30; Ole stands in." in page
+    assert "Anna is away from 29 Nov 2026 to 30 Nov 2026; Ole stands in." in page
     assert "away now" in page
     absence = Absence.objects.get()
     with time_machine.travel(NOW, tick=False):

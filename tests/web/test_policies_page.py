@@ -151,7 +151,7 @@ def test_a_preview_says_what_the_rule_would_do_and_saves_nothing(client: Client)
     ("wrong", "says"),
     [
         ({"conditions": "amount"}, "write a path, a comparison and a value"),
-        ({"conditions": "amount near 5"}, "What a condition compares is one of"),
+        ({"conditions": "amount near 5"}, "“amount near 5”: What a condition compares is one of"),
         ({"conditions": "amount greater many"}, "compares with a number"),
         ({"conditions": "name matches ("}, "cannot be run"),
         ({"audience": "requester"}, "With four eyes"),

@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.formats import date_format
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from mcpdesk.accounts.access import Permission
@@ -83,7 +84,7 @@ def _own_or_administered(request: MemberRequest, pk: int) -> Absence:
 
 
 def _saved(request: MemberRequest, absence: Absence) -> HttpResponse:
-    first, last = absences.days_of(absence)
+    first, last = (date_format(day, "j M Y") for day in absences.days_of(absence))
     messages.success(
         request,
         f"{absence.user} is away from {first} to {last}; {absence.stand_in} stands in.",
