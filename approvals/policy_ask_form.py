@@ -11,7 +11,7 @@ from approvals.policy.reading_ask import MAX_DEADLINE_S, MAX_QUORUM, MAX_STEPS
 MAX_MINUTES: Final = MAX_DEADLINE_S // 60
 _NUMBERS: Final = range(1, MAX_STEPS + 1)
 _NOBODY: Final = ("", "Nobody else")
-_BY_SETTING: Final = ("", "As set for the server, or on the start form")
+_BY_SETTING: Final = ("", "As the server or start form says")
 
 
 def boxes() -> forms.CheckboxSelectMultiple:
