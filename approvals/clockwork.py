@@ -11,10 +11,12 @@ from typing import Final
 from uuid import UUID
 
 from django.db import InterfaceError, OperationalError, transaction
+from django.db.models import Q
 
 from approvals import alertness, escalate, expire, remind, standstill
-from approvals.models import Approval, ApprovalState
+from approvals.models import Approval, ApprovalState, Kind
 from tasks_monitor.models import Operation
+from tasks_monitor.states import State
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +38,10 @@ def _due(now: datetime) -> list[UUID]:
     """At most a batch of those whose time has come, and of those whose operation is over."""
     items = Approval.objects.filter(state=ApprovalState.OPEN)
     timed = items.filter(look_at__lte=now).order_by("look_at")
-    orphaned = items.filter(operation__finished_at__isnull=False)
+    orphaned = items.filter(
+        Q(operation__finished_at__isnull=False)
+        | Q(kind=Kind.GATE) & ~Q(operation__state=State.AWAITING_APPROVAL)
+    )
     found = [*timed.values_list("pk", flat=True)[:BATCH]]
     found += orphaned.values_list("pk", flat=True)[:BATCH]
     return list(dict.fromkeys(found))

@@ -120,7 +120,7 @@ def _why_not(approval: Approval, member: Member, said: Said, now: datetime) -> R
     stale = binding.why_not(said.token, approval, user_id=member.user_id, now=now)
     if stale:
         return Refused(stale)
-    if approval.four_eyes and approval.operation.started_by_id == member.user_id:
+    if approval.four_eyes and access.is_starter(member, approval.operation):
         return Refused(FOUR_EYES)
     if not access.may_decide(member, approval):
         return Refused(NOT_YOURS)

@@ -6,7 +6,7 @@ from datetime import datetime
 from approvals import notices, standstill
 from approvals.events import note
 from approvals.gate import denies_at_deadline
-from approvals.models import Approval, ApprovalState
+from approvals.models import Approval, ApprovalState, Kind
 from mcpdesk.audit.log import CLOCK, DESK, Actor
 from tasks_monitor.engine import gate
 from tasks_monitor.engine.errors import Refused
@@ -49,6 +49,9 @@ def end_if_over(approval: Approval, now: datetime, *, held: bool) -> bool:
     """Close an open item that the caller has locked, where its operation ended or its deadline
     passed; whether it did. While it is held, no deadline of ours passes.
     """
+    if _is_asked_no_more(approval):
+        close(approval, ApprovalState.CLOSED, now=now, actor=CLOCK)
+        return True
     deadline = None if held else approval.deadline_at
     if approval.operation.finished_at is None and (deadline is None or deadline > now):
         return False
@@ -58,6 +61,13 @@ def end_if_over(approval: Approval, now: datetime, *, held: bool) -> bool:
     if approval.input_request_id is not None and approval.operation.finished_at is None:
         _give_up(approval.input_request_id, now)
     return True
+
+
+def _is_asked_no_more(approval: Approval) -> bool:
+    """A gate whose call was to be sent again, and is not (intake closes it, where it is rung)."""
+    operation = approval.operation
+    waits = operation.finished_at is not None or operation.state == State.AWAITING_APPROVAL
+    return approval.kind == Kind.GATE and not waits
 
 
 def _give_up(input_request_id: int, now: datetime) -> None:

@@ -96,6 +96,21 @@ def request_start(
     return Requested(started.operation, created=True, gate=found, approval=approval, by=by)
 
 
+def evaluate_again(operation: Operation) -> policy.Gate:
+    """What the team's policy says now of the call that an operation made."""
+    arguments = operation.payload.arguments
+    return _evaluate(operation.server, operation.tool_name, arguments, operation.started_by)
+
+
+def ask_again(operation: Operation, found: policy.Gate, now: datetime) -> Approval:
+    """The item that asks whether a call that broke may be sent again, by the rules of now.
+
+    In the transaction that has the operation wait for it.
+    """
+    _note(operation, found, now)
+    return _open(operation, found, now)
+
+
 def evaluate(
     server: Server, tool_name: str, arguments: dict[str, Any], user: User | None
 ) -> policy.Gate:

@@ -19,6 +19,7 @@ from approvals.opened import opened
 from mcpdesk.accounts import access
 from mcpdesk.audit.announce import announce
 from tasks_monitor.models import Answerers, InputRequest, InputRequestState, Operation
+from tasks_monitor.states import State
 
 logger = logging.getLogger(__name__)
 
@@ -56,12 +57,13 @@ def sweep(now: datetime) -> int:
 
 
 def _close_gate(operation: Operation | None, now: datetime) -> None:
-    """An operation that ended in another way has nothing left to be approved."""
-    if operation is None or operation.finished_at is None:
+    """An operation that does not wait at the gate any more has nothing left to be approved."""
+    if operation is None or operation.state == State.AWAITING_APPROVAL:
         return
     gates = Approval.objects.select_for_update(of=("self",)).select_related("operation")
     for approval in gates.filter(operation=operation, kind=Kind.GATE, state=ApprovalState.OPEN):
-        close(approval, ending(approval), now=now)
+        ended = operation.finished_at is not None
+        close(approval, ending(approval) if ended else ApprovalState.CLOSED, now=now)
 
 
 def _locked(operation_id: UUID) -> Operation | None:

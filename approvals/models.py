@@ -122,7 +122,11 @@ class PolicyRule(models.Model):
     def as_rule(self) -> dict[str, Any]:
         """The whole rule, as policy.gate() takes it."""
         match = self.match if isinstance(self.match, dict) else {"unreadable": True}
-        rest = {"ask": self.ask, "questions": self.questions}
+        rest = {
+            "ask": self.ask,
+            "questions": self.questions,
+            "repairs_need_two": self.repairs_need_two,
+        }
         return {**match, "name": self.name, "effect": self.effect, **rest}
 
 

@@ -16,7 +16,7 @@ from mcpdesk.accounts.models import Membership, Team
 from mcpdesk.audit.log import Actor, record
 
 MAX_RULES = 200
-_SAID = ("name", "effect", "ask", "questions")
+_SAID = ("name", "effect", "ask", "questions", "repairs_need_two")
 #: The one rule of a team that is set up with the desk, and of teams from before there was a gate:
 #: nobody is locked out, an upgrade changes nothing. Any other team begins without, and asks.
 STARTING_RULE: Final = {"name": "Starting is the permission", "effect": "allow"}
@@ -210,6 +210,7 @@ def checked(team: Team, raw: dict[str, Any]) -> dict[str, Any]:
         "match": {part: raw[part] for part in _MATCH if part in raw},
         "ask": rule.ask.as_json(),
         "questions": rule.questions.as_json() if rule.questions else None,
+        "repairs_need_two": rule.repairs_need_two,
     }
 
 

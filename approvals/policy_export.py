@@ -50,6 +50,8 @@ def _entry(row: PolicyRule, rule: policy.Rule, addresses: dict[int, str]) -> dic
         entry["ask"] = _short(rule.ask)
     if rule.questions is not None:
         entry["questions"] = _short(rule.questions)
+    if rule.repairs_need_two:
+        entry["repairs_need_two"] = True
     return policy_files.with_people(entry, lambda people: [addresses[pk] for pk in people])
 
 

@@ -63,6 +63,12 @@ class RuleForm(forms.Form):
         "exists, then a value. For example: amount greater 500",
     )
     effect = forms.ChoiceField(label="What happens", choices=Effect.choices, initial=Effect.ASK)
+    repairs_need_two = forms.BooleanField(
+        label="A repair of such a call takes a second person",
+        required=False,
+        help_text="When nobody knows what became of the call, an operator proposes what is to "
+        "happen, and another one carries it out or refuses it.",
+    )
     version = forms.IntegerField(widget=forms.HiddenInput, initial=0)
 
     def __init__(
@@ -111,6 +117,7 @@ class RuleForm(forms.Form):
             "claims": {hint: given[hint] == "true" for hint, _ in _CLAIMS if given[hint]},
             "ask": self.ask.raw(),
             "questions": self.questions.raw(),
+            "repairs_need_two": given["repairs_need_two"],
         }
 
 
@@ -162,6 +169,7 @@ def initial_of(rule: PolicyRule) -> Initial:
             "conditions": "\n".join(_line(condition) for condition in read.conditions),
             **{hint: json.dumps(value) for hint, value in read.claims},
             "effect": read.effect.value,
+            "repairs_need_two": read.repairs_need_two,
             "version": rule.version,
         },
         policy_ask_form.initial_of(read.ask),

@@ -56,7 +56,7 @@ def _barred(
     member: Member, approval: Approval, deadline: datetime | None, now: datetime
 ) -> Standing | None:
     """What keeps this member from deciding an open item at all."""
-    if approval.four_eyes and approval.operation.started_by_id == member.user_id:
+    if approval.four_eyes and access.is_starter(member, approval.operation):
         return Standing.YOU_STARTED
     if not access.may_decide(member, approval):
         too_small = access.was_put_to(member, approval)

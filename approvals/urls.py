@@ -1,7 +1,17 @@
 from django.urls import path
 
 from approvals import policy_file_views, policy_views, remembered_views
-from approvals.views import deciding, items, lists, opening, reasons, saved, several, working
+from approvals.views import (
+    deciding,
+    items,
+    lists,
+    opening,
+    reasons,
+    repairs,
+    saved,
+    several,
+    working,
+)
 
 urlpatterns = [
     path("inbox/", lists.inbox, name="inbox"),
@@ -24,6 +34,22 @@ urlpatterns = [
     path("inbox/<uuid:approval_id>/comment/", working.comment, name="inbox_comment"),
     path("inbox/<uuid:approval_id>/finished/", opening.finished, name="inbox_link_finished"),
     path("inbox/<uuid:approval_id>/failed/", opening.failed, name="inbox_link_failed"),
+    path("operations/<uuid:pk>/reconcile/", repairs.reconcile, name="operation_reconcile"),
+    path(
+        "operations/<uuid:pk>/reconcile/<int:repair_id>/agree/",
+        repairs.agree,
+        name="operation_reconcile_agree",
+    ),
+    path(
+        "operations/<uuid:pk>/reconcile/<int:repair_id>/refuse/",
+        repairs.refuse,
+        name="operation_reconcile_refuse",
+    ),
+    path(
+        "operations/<uuid:pk>/reconcile/<int:repair_id>/take-back/",
+        repairs.take_back,
+        name="operation_reconcile_take_back",
+    ),
     path("policies/reasons/", reasons.reasons, name="reasons"),
     path("policies/", policy_views.policies, name="policies"),
     path("policies/try/", policy_views.try_out, name="policies_try"),

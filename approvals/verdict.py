@@ -91,7 +91,7 @@ def _why_not(approval: Approval, member: Member, word: Word, now: datetime) -> s
     stale = binding.why_not(word.token, approval, user_id=member.user_id, now=now)
     if stale:
         return stale
-    if approval.four_eyes and approval.operation.started_by_id == member.user_id:
+    if approval.four_eyes and access.is_starter(member, approval.operation):
         return FOUR_EYES
     if not access.may_decide(member, approval):
         return NOT_YOURS

@@ -5,57 +5,10 @@ from typing import Any
 from django import forms
 
 from tasks_monitor.engine.hold import MAX_REASON_CHARS
-from tasks_monitor.engine.reconcile import Choice
 from tasks_monitor.engine.servers import bearer
 from tasks_monitor.models import Answerers, AuthKind, Server
 
 _OFF = {"autocomplete": "off", "spellcheck": "false"}
-
-#: What each choice does, said before it is chosen.
-CONSEQUENCES = {
-    Choice.SEND_AGAIN: (
-        "Send the call again",
-        "The same tool with the same arguments. If the first call did arrive, its effect happens "
-        "twice.",
-    ),
-    Choice.ATTACH_TASK: (
-        "Attach a task id",
-        "You found the task on the server. The desk follows it from now on.",
-    ),
-    Choice.RECORD_DONE: (
-        "Record as done",
-        "You checked on the server that it was done. The operation ends as completed, without a "
-        "result.",
-    ),
-    Choice.RECORD_FAILED: (
-        "Record as failed",
-        "You checked that it was not done, or it no longer matters. The operation ends as failed.",
-    ),
-}
-
-
-class ReconcileForm(forms.Form):
-    """An operator's word on an operation the desk cannot follow."""
-
-    choice = forms.ChoiceField(
-        choices=[(choice.value, words) for choice, (words, _) in CONSEQUENCES.items()],
-        error_messages={"required": "Choose what is to happen."},
-    )
-    task_id = forms.CharField(
-        label="Task id",
-        required=False,
-        strip=False,
-        max_length=4096,
-        widget=forms.TextInput(attrs=_OFF),
-        help_text="Only for attaching a task.",
-    )
-    reason = forms.CharField(
-        max_length=400,
-        widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="How you know. Stays on the operation's page.",
-        error_messages={"required": "Say how you know: the reason stays on this page."},
-    )
-
 
 class HoldForm(forms.Form):
     """Why nothing is to be sent any more."""

@@ -10,7 +10,6 @@ urlpatterns = [
     path("operations/<uuid:pk>/", operations.operation, name="operation"),
     path("operations/<uuid:pk>/cancel/", operations.cancel, name="operation_cancel"),
     path("operations/<uuid:pk>/check/", operations.check, name="operation_check"),
-    path("operations/<uuid:pk>/reconcile/", operations.reconcile, name="operation_reconcile"),
     path("operations/<uuid:pk>/result.json", operations.result_file, name="operation_result"),
     path("servers/", servers.server_list, name="servers"),
     path("servers/new/", servers.server_new, name="server_new"),

@@ -14,6 +14,7 @@ _PARTS: Final = {
     "starter": "started by",
     "conditions": "conditions",
     "claims": "claims",
+    "repairs_need_two": "repairs",
 }
 _ASK: Final = {
     "audience": "who decides",

@@ -41,8 +41,7 @@ def gate(rules: object, request: Request) -> Gate:
         try:
             rule = read_rule(raw)
             if _matches(rule, request, patterns):
-                ask = rule.ask if rule.effect is Effect.ASK else None
-                return Gate(rule.effect, rule.name, number, ask, questions=rule.questions)
+                return _found(rule, number)
         except BadRule as bad:
             return _asked(_name(raw), number, bad.sentence)
         except Exception:
@@ -51,9 +50,25 @@ def gate(rules: object, request: Request) -> Gate:
     return _asked()
 
 
+def _found(rule: Rule, number: int) -> Gate:
+    ask = rule.ask if rule.effect is Effect.ASK else None
+    return Gate(
+        rule.effect,
+        rule.name,
+        number,
+        ask,
+        questions=rule.questions,
+        repairs_need_two=rule.repairs_need_two,
+    )
+
+
 def _asked(rule: str | None = None, number: int | None = None, error: str | None = None) -> Gate:
-    """What a rule that failed would have said of questions is not known: they go to others too."""
-    return Gate(Effect.ASK, rule, number, DEFAULT_ASK, error, DEFAULT_ASK if error else None)
+    """What a rule that failed would have said of questions and of repairs is not known: questions
+    go to others too, and repairs take two.
+    """
+    failed = error is not None
+    questions = DEFAULT_ASK if failed else None
+    return Gate(Effect.ASK, rule, number, DEFAULT_ASK, error, questions, repairs_need_two=failed)
 
 
 def _name(raw: object) -> str | None:

@@ -138,6 +138,8 @@ class Rule:
     ask: Ask = DEFAULT_ASK
     # who answers what the server asks during such a call; None: as the server's setting says
     questions: Ask | None = None
+    # what becomes of such a call that broke takes a second person's word
+    repairs_need_two: bool = False
 
     @property
     def named(self) -> set[int]:
@@ -164,7 +166,8 @@ class Gate:
 
     `rule` and `number` (from 1) name the rule that decided, None where none did; `ask` is set for
     ASK only; `error` is a sentence for admins where a rule could not be applied. `questions`: who
-    answers what the server asks during the call, None where no rule says.
+    answers what the server asks during the call, None where no rule says. `repairs_need_two`: an
+    operator who decides what became of it, should it break, needs a second person.
     """
 
     effect: Effect
@@ -173,3 +176,4 @@ class Gate:
     ask: Ask | None = None
     error: str | None = None
     questions: Ask | None = None
+    repairs_need_two: bool = False

@@ -45,6 +45,7 @@ _PARTS: Final = (
     "claims",
     "ask",
     "questions",
+    "repairs_need_two",
 )
 _STEPS: Final = re.compile(r"[^.]+(?:\.[^.]+)*")
 
@@ -63,6 +64,7 @@ def read_rule(raw: object) -> Rule:
         claims=_claims(rule.get("claims", {})),
         ask=read_ask(rule["ask"]) if "ask" in rule else DEFAULT_ASK,
         questions=None if questions is None else read_questions(questions),
+        repairs_need_two=yes_or_no(rule.get("repairs_need_two", False), "“Repairs need two”"),
     )
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from approvals.policy.model import (
     Ask,
@@ -86,6 +87,9 @@ def answering(questions: Ask | None, names: Mapping[int, str] | None = None) -> 
     return f"What the server asks meanwhile is answered by {_asked(questions, names)}."
 
 
+REPAIRS_NEED_TWO: Final = "A repair of such a call, should it break, takes a second person."
+
+
 def _why(gate: Gate) -> str:
     rule = f"rule {gate.number}" + (f" ({gate.rule})" if gate.rule else "")
     if gate.error:
@@ -108,17 +112,25 @@ def consequence(rule: Rule, names: Mapping[int, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Sentences:
-    """A rule in words: when it matches, what it gives, who answers what the server asks."""
+    """A rule in words: when it matches, what it gives, who answers what the server asks, and what
+    a repair takes.
+    """
 
     when: str
     then: str
     answering: str
+    repairs: str
 
 
 def in_words(rule: Rule, names: Mapping[int, str]) -> Sentences:
     """The whole rule in words; `names` of the people it may name."""
     questions = None if rule.effect is Effect.DISABLED else rule.questions
-    return Sentences(describe(rule, names), consequence(rule, names), answering(questions, names))
+    return Sentences(
+        describe(rule, names),
+        consequence(rule, names),
+        answering(questions, names),
+        REPAIRS_NEED_TWO if rule.repairs_need_two and rule.effect is not Effect.DISABLED else "",
+    )
 
 
 def _starters(starter: Starter, names: Mapping[int, str]) -> str:

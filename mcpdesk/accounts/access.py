@@ -114,6 +114,7 @@ class OperationLike(Protocol):
 
     team_id: int
     started_by_id: int | None
+    again_by_id: int | None
     token: Any
     approvals: Any
 
@@ -212,8 +213,16 @@ def _in_own_right(member: Member) -> Q:
 
 
 def started_by_same(member: Member) -> Q:
-    """Four eyes: whoever started it cannot decide it, on any path and in any role."""
-    return Q(four_eyes=True, operation__started_by=member.user_id)
+    """Four eyes: whoever started it, or had it sent again, cannot decide it, on any path and in
+    any role.
+    """
+    theirs = Q(operation__started_by=member.user_id) | Q(operation__again_by=member.user_id)
+    return Q(four_eyes=True) & theirs
+
+
+def is_starter(member: Member, operation: OperationLike) -> bool:
+    """Whether this member started the operation, or had it sent again."""
+    return member.user_id in (operation.started_by_id, operation.again_by_id)
 
 
 def was_put_to(member: Member, approval: ApprovalLike) -> bool:
@@ -319,8 +328,9 @@ def _in_force(at: datetime | None, **more: Any) -> QuerySet[Absence]:
 def _allowed(approval: DecidedLike) -> QuerySet[Membership]:
     """Who may decide at all: without whoever started it where four eyes are asked."""
     found = deciding_members(approval.team_id)
-    starter = approval.operation.started_by_id
-    return found.exclude(user_id=starter) if approval.four_eyes and starter else found
+    operation = approval.operation
+    starters = [pk for pk in (operation.started_by_id, operation.again_by_id) if pk is not None]
+    return found.exclude(user_id__in=starters) if approval.four_eyes else found
 
 
 def _deciders_in_own_right(approval: DecidedLike) -> QuerySet[Membership]:

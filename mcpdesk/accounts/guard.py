@@ -38,7 +38,8 @@ _DOING = {
     Permission.SEE_OPERATIONS: "see this team's operations",
     Permission.SEE_ALL_PAYLOADS: "see this team's arguments and results",
     Permission.DECIDE: "decide approvals",
-    Permission.OPERATE: "start, cancel or repair operations",
+    Permission.OPERATE: "start or cancel operations",
+    Permission.RECONCILE: "repair operations",
     Permission.READ_HISTORY: "read the whole history",
     Permission.ADMINISTER: "change servers, members or policies",
 }

@@ -6,6 +6,7 @@ from uuid import UUID
 from django.db import transaction
 
 from mcpdesk.audit.log import Actor
+from tasks_monitor.engine import again
 from tasks_monitor.engine.doorbell import ring_on_commit
 from tasks_monitor.engine.errors import Refused
 from tasks_monitor.engine.rows import lock, move, note
@@ -19,9 +20,15 @@ _NOTHING_RUNS = frozenset({State.AWAITING_APPROVAL, State.READY, State.INPUT_REQ
 
 @transaction.atomic
 def request_cancel(operation_id: UUID, *, actor: Actor, now: datetime) -> Operation:
-    """Ask for cancellation; asking twice changes nothing. Raises Refused."""
+    """Ask for cancellation; asking twice changes nothing. Raises Refused.
+
+    Of a call that waits to be sent again only that is taken back: what was sent before was sent.
+    """
     operation = lock(operation_id)
     _check(operation)
+    if operation.again_from:
+        again.leave(operation, f"{actor.name}: do not send it again", actor, now)
+        return operation
     if operation.cancel_requested_at is None:
         operation.cancel_requested_at = now
         operation.cancel_requested_by = actor.user

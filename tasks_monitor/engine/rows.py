@@ -82,8 +82,8 @@ def move(
     if after in TERMINAL:
         close_questions(operation, after, now)
         drop_answers(operation, "The operation ended before the answer was sent.")
-        if before == State.AWAITING_APPROVAL:
-            tell_input_requests_changed(operation.pk)  # its gate is to be closed
+    if before == State.AWAITING_APPROVAL:
+        tell_input_requests_changed(operation.pk)  # its gate is to be closed
 
 
 def may_repeat(operation: Operation) -> bool:
@@ -106,6 +106,9 @@ def _settled(after: State, now: datetime, explanation: str) -> dict[str, Any]:
         }
     if after in NEEDS_OPERATOR:
         return {"explanation": explanation[:_SENTENCE_CHARS], "due_at": None}
+    if after == State.AWAITING_APPROVAL:
+        # a call that is to be sent again: why it needs that stays in sight
+        return {"explanation": explanation[:_SENTENCE_CHARS]}
     return {"explanation": ""}
 
 

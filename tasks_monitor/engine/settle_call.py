@@ -18,6 +18,7 @@ from mcpdesk.mcp.outcomes import (
 )
 from mcpdesk.mcp.replies import ReplyProblem, Unreadable
 from mcpdesk.mcp.tasks import Task, TaskStatus
+from tasks_monitor.engine import again
 from tasks_monitor.engine.apply_task import apply_task, keep_handle, schedule
 from tasks_monitor.engine.cancel import cancel_here
 from tasks_monitor.engine.questions import sync_round
@@ -58,6 +59,8 @@ def settle_call(attempt_id: int, step: Step[CallOutcome], now: datetime) -> None
     is_first = late or attempt.outcome == AttemptOutcome.PENDING
     if is_first:
         _close_attempt(attempt, step.outcome, now)
+    if _comes_after_all(operation, attempt, step.outcome):
+        again.leave(operation, "The answer came after all", DESK, now)
     if is_first and _is_current(operation, attempt, late):
         if attempt.outcome != AttemptOutcome.NOT_SENT:
             _record_answered(operation, attempt, step.outcome, now)
@@ -70,6 +73,12 @@ def settle_call(attempt_id: int, step: Step[CallOutcome], now: datetime) -> None
         attempt=attempt.number,
         outcome=_word(step.outcome),
     )
+
+
+def _comes_after_all(operation: Operation, attempt: Attempt, outcome: CallOutcome) -> bool:
+    """Whether this answers the call that somebody would have sent again for want of an answer."""
+    waits = operation.again_from == State.UNKNOWN and operation.attempts_made == attempt.number
+    return waits and not isinstance(outcome, NoAnswer)
 
 
 def _is_current(operation: Operation, attempt: Attempt, late: bool) -> bool:

@@ -11,6 +11,7 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import Q
 
 from mcpdesk.audit.log import CLOCK
+from tasks_monitor.engine import again
 from tasks_monitor.engine.rows import lock, may_repeat, move
 from tasks_monitor.holds import is_held
 from tasks_monitor.models import Attempt, AttemptOutcome, Operation
@@ -94,7 +95,11 @@ def _expire(operation_id: UUID, now: datetime) -> bool:
     operation = lock(operation_id)
     if State(operation.state) in TERMINAL | {State.CALLING}:
         return False
-    move(operation, State.EXPIRED, now=now, actor=CLOCK, reason="The desk's own deadline passed")
+    reason = "The desk's own deadline passed"
+    if operation.again_from:
+        again.leave(operation, reason, CLOCK, now)
+    else:
+        move(operation, State.EXPIRED, now=now, actor=CLOCK, reason=reason)
     return True
 
 

@@ -18,11 +18,9 @@ from tasks_monitor.engine.adopt import adopt as adopt_task
 from tasks_monitor.engine.cancel import request_cancel
 from tasks_monitor.engine.checknow import check_now
 from tasks_monitor.engine.errors import Refused
-from tasks_monitor.engine.reconcile import Choice
-from tasks_monitor.engine.reconcile import reconcile as reconcile_operation
 from tasks_monitor.filters import OperationFilter
-from tasks_monitor.forms import CONSEQUENCES, AdoptForm, ReconcileForm
-from tasks_monitor.models import InputRequest, InputRequestState, Operation
+from tasks_monitor.forms import AdoptForm
+from tasks_monitor.models import InputRequest, InputRequestState, Operation, RepairState
 from tasks_monitor.states import NEEDS_OPERATOR, TERMINAL, State
 
 _PAGE = "tasks_monitor/operation.html"
@@ -98,9 +96,9 @@ def operation(request: MemberRequest, pk: UUID) -> HttpResponse:
     """One operation. Its live regions ask here for themselves, by the id of their element."""
     found = _find(request, pk)
     if not request.htmx:
-        return _page(request, found, ReconcileForm())
+        return _page(request, found)
     if request.htmx.target == "operation-actions":
-        return render(request, f"{_PAGE}#actions", _actions(request, found, ReconcileForm()))
+        return render(request, f"{_PAGE}#actions", _actions(request, found))
     if request.htmx.target == "operation-facts":
         return render(request, f"{_PAGE}#facts", _facts(request, found))
     return render(request, f"{_PAGE}#state", _state(request, found))
@@ -110,15 +108,13 @@ def _find(request: MemberRequest, pk: UUID) -> Operation:
     return get_object_or_404(selectors.shown_operations(request.member), pk=pk)
 
 
-def _page(
-    request: MemberRequest, found: Operation, form: ReconcileForm, status: int = 200
-) -> HttpResponse:
+def _page(request: MemberRequest, found: Operation) -> HttpResponse:
     context = {
         **_state(request, found),
-        **_actions(request, found, form),
+        **_actions(request, found),
         **_facts(request, found),
     }
-    return render(request, _PAGE, context, status=status)
+    return render(request, _PAGE, context)
 
 
 def _state(request: MemberRequest, found: Operation) -> dict[str, Any]:
@@ -158,22 +154,19 @@ def _facts(request: MemberRequest, found: Operation) -> dict[str, Any]:
     }
 
 
-def _actions(request: MemberRequest, found: Operation, form: ReconcileForm) -> dict[str, Any]:
+def _actions(request: MemberRequest, found: Operation) -> dict[str, Any]:
     """What this member may do to it now."""
     state = State(found.state)
     may = request.member.may(Permission.OPERATE)
     runs = state not in TERMINAL and state not in {State.LOST, State.UNKNOWN}
+    may_repair = request.member.may(Permission.RECONCILE) and state in NEEDS_OPERATOR
     stuck_call = state == State.STUCK and not found.has_task
     return {
         "operation": found,
         "may_cancel": may and runs and not stuck_call and not found.cancel_requested_at,
         "may_check": may and found.has_task and state not in TERMINAL,
-        "reconcile_form": form if may and state in NEEDS_OPERATOR else None,
-        "choices": [
-            (choice.value, words, consequence)
-            for choice, (words, consequence) in CONSEQUENCES.items()
-            if choice is not Choice.SEND_AGAIN or not found.adopted
-        ],
+        "may_repair": may_repair,
+        "proposed": may_repair and found.repairs.filter(state=RepairState.PROPOSED).exists(),
     }
 
 
@@ -214,30 +207,6 @@ def _carry_out(
         messages.error(request, refusal.sentence)
     else:
         messages.success(request, done)
-    return redirect("operation", found.pk)
-
-
-@require_POST
-@member_required(Permission.OPERATE)
-def reconcile(request: MemberRequest, pk: UUID) -> HttpResponse:
-    """Carry out what an operator decided about a lost, stuck or unknown operation."""
-    found = _find(request, pk)
-    form = ReconcileForm(request.POST)
-    if not form.is_valid():
-        return _page(request, found, form, status=422)
-    try:
-        reconcile_operation(
-            found.pk,
-            choice=Choice(form.cleaned_data["choice"]),
-            reason=form.cleaned_data["reason"],
-            task_id=form.cleaned_data["task_id"] or None,
-            actor=Actor.person(request.member),
-            now=datetime.now(UTC),
-        )
-    except Refused as refusal:
-        form.add_error(None, refusal.sentence)
-        return _page(request, _find(request, pk), form, status=422)
-    messages.success(request, "Recorded.")
     return redirect("operation", found.pk)
 
 

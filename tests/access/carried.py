@@ -29,6 +29,7 @@ from tasks_monitor.models import (
 )
 from tasks_monitor.states import TERMINAL, State
 from tests.access.actors import (
+    ADMIN,
     APPROVER,
     OPERATOR,
     VIEWER,
@@ -85,14 +86,6 @@ def _operation(
         **_outcome(State(state), mark),
     )
     AttemptFactory(operation=operation, number=1, request_id=1, task_id=never("late task id"))
-    Repair.objects.create(
-        operation=operation,
-        choice="record_done",
-        content={"reason": never("repair")},
-        state=RepairState.DONE,
-        proposed_by=household.people[starter],
-        proposed_at=now,
-    )
     household.ids[f"{thing} operation"] = operation.pk
     return operation
 
@@ -245,8 +238,29 @@ def _decided_by_colleague(household: Household) -> dict[str, Any]:
 
 
 def unknown(household: Household, server: Server) -> None:
-    """An operation that an operator has to look after."""
-    _operation(household, server, "unknown", PUT_TO_OTHERS, state=State.UNKNOWN)
+    """An operation that an operator has to look after; something was tried before."""
+    operation = _operation(household, server, "unknown", PUT_TO_OTHERS, state=State.UNKNOWN)
+    _repair(household, operation, "unknown", RepairState.DONE)
+
+
+def broken(household: Household, server: Server) -> None:
+    """An operation for which an operator proposed what is to become of it."""
+    operation = _operation(household, server, "broken", PUT_TO_OTHERS, state=State.LOST)
+    household.ids["repair"] = _repair(household, operation, "broken", RepairState.PROPOSED).pk
+
+
+def _repair(household: Household, operation: Operation, thing: str, state: RepairState) -> Repair:
+    def mark(label: str) -> str:
+        return household.mark(thing, label, (OPERATOR, ADMIN))
+
+    return Repair.objects.create(
+        operation=operation,
+        choice="record_done",
+        content={"reason": mark("repair"), "evidence": mark("evidence"), "task_id": ""},
+        state=state,
+        proposed_by=household.people[OPERATOR],
+        proposed_at=timezone.now(),
+    )
 
 
 def gate(household: Household, server: Server) -> None:

@@ -180,6 +180,7 @@ ROWS: dict[str, Row | Open] = {
             "/operations/{others' question operation}/",
             "/operations/{viewer's operation}/",
             "/operations/{unknown operation}/",
+            "/operations/{broken operation}/",
             "/operations/{gate operation}/",
             "/operations/{claimed operation}/",
             "/operations/{link operation}/",
@@ -193,9 +194,30 @@ ROWS: dict[str, Row | Open] = {
         post=DONE_BY_OPERATORS, at=("/operations/{question operation}/check/",)
     ),
     "operations/<uuid:pk>/reconcile/": Row(
+        get=may(*OPERATORS),
         post=DONE_BY_OPERATORS,
-        at=("/operations/{unknown operation}/reconcile/",),
-        form={"choice": "record_done", "reason": "looked"},
+        at=(
+            "/operations/{unknown operation}/reconcile/",
+            "/operations/{broken operation}/reconcile/",
+        ),
+        form={"choice": "record_done", "reason": "looked", "evidence": "seen"},
+    ),
+    # one's own proposal is nobody's to agree to or refuse but somebody else's
+    "operations/<uuid:pk>/reconcile/<int:repair_id>/agree/": Row(
+        post=DONE_BY_OPERATORS,
+        at=("/operations/{broken operation}/reconcile/{repair}/agree/",),
+        acts=(ADMIN,),
+    ),
+    "operations/<uuid:pk>/reconcile/<int:repair_id>/refuse/": Row(
+        post=DONE_BY_OPERATORS,
+        at=("/operations/{broken operation}/reconcile/{repair}/refuse/",),
+        form={"reason": "it is there"},
+        acts=(ADMIN,),
+    ),
+    "operations/<uuid:pk>/reconcile/<int:repair_id>/take-back/": Row(
+        post=DONE_BY_OPERATORS,
+        at=("/operations/{broken operation}/reconcile/{repair}/take-back/",),
+        acts=(OPERATOR,),
     ),
     "operations/<uuid:pk>/result.json": Row(
         get=may(*READERS, else_=404),

@@ -86,6 +86,7 @@ def furnish(household: Household) -> None:
     carried.completed(household, server)
     carried.of_the_viewer(household, server)
     carried.unknown(household, server)
+    carried.broken(household, server)
     carried.gate(household, server)
     carried.remembered(household, server)
     belongings.lists(household)

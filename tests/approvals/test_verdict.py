@@ -387,5 +387,5 @@ def test_a_gate_is_never_made_twice_for_one_operation(operator: Member) -> None:
     made: Any = request(operator)
     copy = Approval.objects.get(pk=made.approval.pk)
     copy.pk = uuid4()
-    with pytest.raises(Exception, match="one_gate_per_operation"):
+    with pytest.raises(Exception, match="one_open_gate_per_operation"):
         copy.save(force_insert=True)

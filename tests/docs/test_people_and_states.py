@@ -1,10 +1,10 @@
 import re
 
 from approvals.models import Shape
+from approvals.repair_form import CHOICES
 from mcpdesk.accounts.access import MATRIX, Permission
 from mcpdesk.accounts.models import Role
 from tasks_monitor.engine.reconcile import Choice
-from tasks_monitor.forms import CONSEQUENCES
 from tasks_monitor.models import Server
 from tasks_monitor.states import State
 from tests.docs import pages
@@ -16,8 +16,11 @@ ROWS_OF_ROLES = {
     "see operations, servers and the people of the team": Permission.SEE_OPERATIONS,
     "see arguments, questions, answers and results": Permission.SEE_ALL_PAYLOADS,
     "answer what was put to them": Permission.DECIDE,
-    "start, adopt, cancel, check and reconcile operations; "
+    "start, adopt, cancel and check operations; "
     "[stop everything](operators.md#the-kill-switch) that is sent": Permission.OPERATE,
+    "say what becomes of operations that broke ([repairs](operators.md#repairs))": (
+        Permission.RECONCILE
+    ),
     "add and change servers, policies and members; "
     "let go again what was stopped": Permission.ADMINISTER,
 }
@@ -52,7 +55,7 @@ def test_every_state_is_explained_under_the_words_of_the_page() -> None:
 
 def test_the_choices_of_reconciling_are_those_of_the_form() -> None:
     documented = [row[0] for row in pages.tables(OPERATORS, "choice")]
-    assert documented == [CONSEQUENCES[choice][0] for choice in Choice]
+    assert documented == [CHOICES[choice][0] for choice in Choice]
 
 
 def test_the_defaults_of_a_server_are_those_of_its_row() -> None:

@@ -193,7 +193,9 @@ class OneOperation(RuleBasedStateMachine):
     def an_operator_decides(self, choice: Choice) -> None:
         who = {"actor": self.desk.actor, "now": self.desk.clock.now}
         decided = self._try(
-            lambda: reconcile(self.operation.pk, choice=choice, reason="looked", **who)
+            lambda: reconcile(
+                self.operation.pk, choice=choice, reason="looked", evidence="seen", **who
+            )
         )
         self.sent_again += decided and choice == Choice.SEND_AGAIN
 

@@ -20,7 +20,8 @@ OTHER = "task-0002"
 
 
 def decided(desk: ScriptedDesk, operation: Operation, choice: Choice, **more: Any) -> Operation:
-    request = {"reason": "looked at their console", "actor": desk.actor, "now": desk.clock.now}
+    evidence = "seen there" if choice == Choice.RECORD_DONE else ""
+    request = {"reason": "looked at their console", "evidence": evidence, "actor": desk.actor, "now": desk.clock.now}
     return reconcile(operation.pk, choice=choice, **{**request, **more})
 
 

@@ -8,9 +8,16 @@ from django.test import Client
 
 from mcpdesk.accounts.models import Membership, Role
 from mcpdesk.audit.models import Event
-from tasks_monitor.models import Operation, Server, hash_task_id
+from tasks_monitor.models import Operation, Repair, Server, hash_task_id
 from tasks_monitor.states import State
-from tests.factories import NOW, MembershipFactory, OperationFactory, ServerFactory
+from tests.factories import (
+    NOW,
+    AttemptFactory,
+    MembershipFactory,
+    OperationFactory,
+    PolicyRuleFactory,
+    ServerFactory,
+)
 from tests.web.browsing import browser, signed_in
 
 pytestmark = pytest.mark.django_db
@@ -92,6 +99,7 @@ def test_recording_it_as_failed_ends_it_and_keeps_the_reason(
 
 
 def test_sending_again_makes_it_ready(client: Client, server: Server) -> None:
+    PolicyRuleFactory(team=server.team)
     operation = OperationFactory(server=server, state=State.UNKNOWN)
     data = {"choice": "send_again", "reason": "It cannot have arrived"}
     client.post(f"/operations/{operation.pk}/reconcile/", data)
@@ -112,10 +120,11 @@ def test_attaching_a_task_follows_it_from_there(client: Client, server: Server) 
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        ({"choice": "record_failed", "reason": " "}, "Say how you know"),
+        ({"choice": "record_failed", "reason": " "}, "Say why: it is kept"),
+        ({"choice": "record_done", "reason": "because"}, "Say what shows that it was done."),
         ({"reason": "because"}, "Choose what is to happen."),
         ({"choice": "explode", "reason": "because"}, "Select a valid choice"),
-        ({"choice": "attach_task", "reason": "because"}, "A task id has 1 to"),
+        ({"choice": "attach_task", "reason": "because"}, "Its id is needed"),
     ],
 )
 def test_a_mistake_is_told_beside_what_was_typed_and_nothing_happens(
@@ -139,14 +148,68 @@ def test_what_the_desk_can_follow_is_not_reconciled(
     operation = OperationFactory(server=server, state=state, **ends)
     response = client.post(f"/operations/{operation.pk}/reconcile/", GONE)
     assert response.status_code == 422
-    assert "What is to become of it?" not in said(client, operation)
+    page = client.get(f"/operations/{operation.pk}/reconcile/").content.decode()
+    assert "There is nothing to repair" in page
+    assert "<form class=\"card" not in page
+    assert "/reconcile/" not in said(client, operation)
+
+
+def test_the_page_says_what_is_known_and_what_every_choice_does(
+    client: Client, server: Server
+) -> None:
+    operation = OperationFactory(server=server, state=State.UNKNOWN)
+    AttemptFactory(operation=operation, number=1, outcome="unknown", problem="No answer in 60 s.")
+    page = client.get(f"/operations/{operation.pk}/reconcile/").content.decode()
+    assert "Call 1 left this desk, and no usable answer came back." in page
+    assert "No answer in 60 s." in page
+    assert "it may have been done, done in part, or never arrived" in page
+    assert "its effect happens twice" in page
+    assert "The policy asks first" in page
+    assert f"/operations/{operation.pk}/reconcile/" in said(client, operation)
+
+
+def test_a_second_person_reads_the_proposal_and_carries_it_out(
+    client: Client, server: Server, operator: Membership
+) -> None:
+    PolicyRuleFactory(team=server.team, repairs_need_two=True)
+    operation = OperationFactory(server=server, state=State.LOST)
+    address = f"/operations/{operation.pk}/reconcile/"
+    assert "The policy asks for two people" in client.get(address).content.decode()
+    client.post(address, GONE)
+    repair = Repair.objects.get()
+    mine = client.get(address).content.decode()
+    assert "somebody else has to agree" in mine
+    assert "Agree, and carry it out" not in mine
+    other = browser(Role.ADMIN, operator.team)
+    theirs = other.get(address).content.decode()
+    assert "Looked on the server: nothing there." in theirs
+    assert client.post(f"{address}{repair.pk}/agree/")["Location"] == address
+    assert other.post(f"{address}{repair.pk}/agree/")["Location"] == f"/operations/{operation.pk}/"
+    operation.refresh_from_db()
+    assert operation.state == State.FAILED
+    assert "agreed." in client.get(address).content.decode()
+
+
+def test_a_proposal_is_not_decided_under_another_operations_address(
+    client: Client, server: Server, operator: Membership
+) -> None:
+    PolicyRuleFactory(team=server.team, repairs_need_two=True)
+    one, another = (OperationFactory(server=server, state=State.LOST) for _ in range(2))
+    client.post(f"/operations/{one.pk}/reconcile/", GONE)
+    repair = Repair.objects.get()
+    other = browser(Role.ADMIN, operator.team)
+    address = f"/operations/{another.pk}/reconcile/{repair.pk}/agree/"
+    assert other.post(address).status_code == 404
 
 
 def test_an_adopted_operation_offers_no_call_to_send_again(client: Client, server: Server) -> None:
     operation = OperationFactory(server=server, state=State.LOST, adopted=True, task_id="t")
-    page = said(client, operation)
+    page = client.get(f"/operations/{operation.pk}/reconcile/").content.decode()
     assert "Attach a task id" in page
-    assert "Send the call again" not in page
+    assert "the desk has none to send" in page
+    again = {"choice": "send_again", "reason": "because"}
+    refused = client.post(f"/operations/{operation.pk}/reconcile/", again)
+    assert "no call to send" in refused.content.decode()
 
 
 @pytest.mark.parametrize("verb", ["cancel", "check", "reconcile"])
@@ -168,7 +231,7 @@ def test_another_teams_operation_cannot_be_acted_on(running: Operation, verb: st
     assert not Event.objects.exists()
 
 
-@pytest.mark.parametrize("verb", ["cancel", "check", "reconcile"])
+@pytest.mark.parametrize("verb", ["cancel", "check"])
 def test_reading_an_address_of_an_action_does_nothing(
     client: Client, running: Operation, verb: str
 ) -> None:

@@ -85,7 +85,8 @@ def posted(form: RuleForm) -> dict[str, Any]:
 def test_a_rule_is_saved_as_it_was_written_and_read_back_into_the_form(
     client: Client, admin: Membership
 ) -> None:
-    more = {**STEPS, "step2_people": [str(admin.user_id)], **QUESTIONS, "remember": "on"}
+    more = {**STEPS, "step2_people": [str(admin.user_id)], **QUESTIONS}
+    more |= {"remember": "on", "repairs_need_two": "on"}
     assert client.post("/policies/new/", {**FORM, **more}).status_code == 302
     rule = PolicyRule.objects.get()
     assert rule.as_rule() == {
@@ -123,6 +124,7 @@ def test_a_rule_is_saved_as_it_was_written_and_read_back_into_the_form(
             "escalation": [],
             "remember": False,
         },
+        "repairs_need_two": True,
     }
     form = client.get(f"/policies/{rule.pk}/").context["form"]
     assert client.post(f"/policies/{rule.pk}/", posted(form)).status_code == 302

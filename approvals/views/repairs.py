@@ -1,0 +1,154 @@
+"""The page on which operators say what becomes of an operation that the desk cannot follow."""
+
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST
+
+from approvals import gate, policy, repair
+from approvals.repair import Done, Proposed
+from approvals.repair_form import CHOICES, RepairForm
+from mcpdesk.accounts.access import Permission
+from mcpdesk.accounts.guard import MemberRequest, member_required
+from tasks_monitor import broken, selectors
+from tasks_monitor.engine.errors import Refused
+from tasks_monitor.engine.reconcile import Choice
+from tasks_monitor.models import Operation, Repair
+from tasks_monitor.states import NEEDS_OPERATOR, State
+
+_PAGE = "approvals/repair.html"
+_GONE = (Operation.DoesNotExist, Repair.DoesNotExist)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@member_required(Permission.RECONCILE)
+def reconcile(request: MemberRequest, pk: UUID) -> HttpResponse:
+    """What is known, what is not, what can be done about it, and what was done before."""
+    found = _find(request, pk)
+    form = RepairForm(request.POST or None)
+    if request.method != "POST":
+        return _page(request, found, form)
+    if not form.is_valid():
+        return _page(request, found, form, status=422)
+    try:
+        came_to = repair.propose(
+            found.pk, member=request.member, wish=form.wish(), now=timezone.now()
+        )
+    except _GONE:
+        raise Http404 from None
+    except Refused as refusal:
+        form.add_error(None, refusal.sentence)
+        return _page(request, _find(request, pk), form, status=422)
+    messages.success(request, _said(came_to))
+    return redirect("operation_reconcile" if isinstance(came_to, Proposed) else "operation", pk)
+
+
+@require_POST
+@member_required(Permission.RECONCILE)
+def agree(request: MemberRequest, pk: UUID, repair_id: int) -> HttpResponse:
+    """The second person has it carried out."""
+    return _decide(request, pk, repair_id, repair.agree)
+
+
+@require_POST
+@member_required(Permission.RECONCILE)
+def refuse(request: MemberRequest, pk: UUID, repair_id: int) -> HttpResponse:
+    """The second person refuses it, with a reason."""
+    reason = request.POST.get("reason", "")
+    return _decide(request, pk, repair_id, repair.refuse, reason=reason)
+
+
+@require_POST
+@member_required(Permission.RECONCILE)
+def take_back(request: MemberRequest, pk: UUID, repair_id: int) -> HttpResponse:
+    """Whoever proposed it takes it back."""
+    return _decide(request, pk, repair_id, repair.take_back)
+
+
+def _decide(
+    request: MemberRequest,
+    pk: UUID,
+    repair_id: int,
+    verb: Callable[..., Done | None],
+    **more: str,
+) -> HttpResponse:
+    get_object_or_404(Repair, pk=repair_id, operation_id=pk)
+    try:
+        came_to = verb(repair_id, member=request.member, now=timezone.now(), **more)
+    except _GONE:
+        raise Http404 from None
+    except Refused as refusal:
+        messages.error(request, refusal.sentence)
+        return redirect("operation_reconcile", pk)
+    messages.success(request, _said(came_to))
+    return redirect("operation" if came_to else "operation_reconcile", pk)
+
+
+def _said(came_to: Done | Proposed | None) -> str:
+    if isinstance(came_to, Proposed):
+        return "Proposed. Nothing is done until a second person agrees."
+    if came_to is None:
+        return "Recorded. Nothing was done to the operation."
+    if came_to.asks:
+        return "Recorded. The call waits for approval before it is sent again."
+    return "Recorded."
+
+
+def _find(request: MemberRequest, pk: UUID) -> Operation:
+    return get_object_or_404(selectors.shown_operations(request.member), pk=pk)
+
+
+def _page(
+    request: MemberRequest, found: Operation, form: RepairForm, status: int = 200
+) -> HttpResponse:
+    is_broken = State(found.state) in NEEDS_OPERATOR
+    says = gate.evaluate_again(found) if is_broken else None
+    context = {
+        "operation": found,
+        "server": found.server,
+        "is_broken": is_broken,
+        "known": broken.known(found),
+        "unknown": broken.not_known(found),
+        "proposed": repair.standing(found),
+        "repairs": repair.of(found),
+        "form": form,
+        "choices": _choices(found, says),
+        "needs_two": bool(says and says.repairs_need_two),
+    }
+    return render(request, _PAGE, context, status=status)
+
+
+def _choices(found: Operation, says: policy.Gate | None) -> list[dict[str, Any]]:
+    """The choices, each with what it does, and why it cannot be chosen (empty: it can)."""
+    return [
+        {
+            "value": choice.value,
+            "words": words,
+            "consequence": consequence,
+            "gate": _at_the_gate(says) if choice is Choice.SEND_AGAIN and says else "",
+            "why_not": _why_not(choice, found, says),
+        }
+        for choice, (words, consequence) in CHOICES.items()
+    ]
+
+
+def _at_the_gate(says: policy.Gate) -> str:
+    if says.effect is policy.Effect.ASK:
+        return "The policy asks first: it is sent once that is approved."
+    allows = says.effect is policy.Effect.ALLOW
+    return "The policy lets it run: it is sent at once." if allows else ""
+
+
+def _why_not(choice: Choice, found: Operation, says: policy.Gate | None) -> str:
+    if choice is not Choice.SEND_AGAIN:
+        return ""
+    if found.adopted:
+        return "Another client made this call: the desk has none to send."
+    if says is not None and says.effect is policy.Effect.DISABLED:
+        return "The policy disables this tool."
+    return ""

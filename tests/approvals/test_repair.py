@@ -1,0 +1,329 @@
+"""Repair: an operator, or two, say what becomes of an operation that broke."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import transaction
+
+from approvals import clockwork, intake, repair
+from approvals.models import Approval, ApprovalState, Kind, Verdict
+from approvals.outcomes import Refused as NotDecided
+from approvals.outcomes import Voted
+from approvals.repair import Done, Proposed, Wish
+from mcpdesk.accounts import access
+from mcpdesk.accounts.access import Member
+from mcpdesk.accounts.models import Membership, Role
+from mcpdesk.audit.log import DESK
+from mcpdesk.audit.models import Event
+from mcpdesk.notify.models import Alert
+from tasks_monitor.engine.cancel import request_cancel
+from tasks_monitor.engine.errors import Refused
+from tasks_monitor.engine.reconcile import Choice
+from tasks_monitor.engine.rows import lock, move
+from tasks_monitor.engine.sweep import sweep
+from tasks_monitor.models import Operation, Repair, RepairState, Server
+from tasks_monitor.states import State
+from tests.approvals.conftest import Join
+from tests.approvals.gates import LATER, rule, say
+from tests.factories import NOW, OperationFactory, ServerFactory, TeamFactory
+
+pytestmark = pytest.mark.django_db
+
+SOON = LATER + timedelta(minutes=5)
+FAILED = Wish(Choice.RECORD_FAILED, "nothing arrived there")
+AGAIN = Wish(Choice.SEND_AGAIN, "it cannot have arrived")
+
+
+@pytest.fixture
+def server(operator: Member) -> Server:
+    made: Server = ServerFactory(team=operator.team)
+    return made
+
+
+@pytest.fixture
+def broken(server: Server, operator: Member) -> Operation:
+    """A call of the operator's whose outcome is unknown."""
+    made: Operation = OperationFactory(
+        server=server,
+        state=State.UNKNOWN,
+        started_by=operator.user,
+        explanation="The server did not answer in time.",
+    )
+    return made
+
+
+@pytest.fixture
+def other(join: Join) -> Member:
+    return join(Role.OPERATOR)
+
+
+def two(operation: Operation, effect: str = "allow", **ask: Any) -> None:
+    """A rule by which repairs of every call take two."""
+    made = rule(operation.team, effect, ask=ask or None)
+    made.repairs_need_two = True
+    made.save()
+
+
+def propose(operation: Operation, member: Member, wish: Wish = FAILED, **more: Any) -> Any:
+    return repair.propose(operation.pk, member=member, wish=wish, **{"now": LATER, **more})
+
+
+def proposed(operation: Operation, member: Member, wish: Wish = FAILED) -> Repair:
+    made = propose(operation, member, wish)
+    assert isinstance(made, Proposed)
+    return made.repair
+
+
+def state_of(operation: Operation) -> str:
+    return Operation.objects.get(pk=operation.pk).state
+
+
+def kinds() -> list[str]:
+    return list(Event.objects.order_by("pk").values_list("kind", flat=True))
+
+
+def test_one_operator_is_enough_where_no_rule_asks_for_two(
+    broken: Operation, operator: Member
+) -> None:
+    assert propose(broken, operator) == Done(asks=False)
+    assert state_of(broken) == State.FAILED
+    kept = Repair.objects.get()
+    assert (kept.state, kept.proposed_by, kept.decided_by) == (
+        RepairState.DONE,
+        operator.user,
+        operator.user,
+    )
+    assert "nothing arrived" not in str(list(Event.objects.values_list("data", flat=True)))
+
+
+def test_where_a_rule_asks_for_two_nothing_is_done_until_somebody_else_agrees(
+    broken: Operation, operator: Member, other: Member
+) -> None:
+    two(broken)
+    made = proposed(broken, operator)
+    assert state_of(broken) == State.UNKNOWN
+    assert Alert.objects.get().closed_at is None
+    assert repair.agree(made.pk, member=other, now=SOON) == Done(asks=False)
+    assert state_of(broken) == State.FAILED
+    made.refresh_from_db()
+    assert (made.state, made.decided_by) == (RepairState.DONE, other.user)
+    assert Alert.objects.get().closed_at == SOON
+    assert {"repair.proposed", "repair.agreed", "operation.reconciled"} <= set(kinds())
+
+
+def test_a_rule_that_cannot_be_applied_asks_for_two(broken: Operation, operator: Member) -> None:
+    rule(broken.team, "allow", tool=7)
+    assert isinstance(propose(broken, operator), Proposed)
+
+
+def test_who_proposed_it_cannot_agree_to_it_or_refuse_it(
+    broken: Operation, operator: Member
+) -> None:
+    two(broken)
+    made = proposed(broken, operator)
+    with pytest.raises(Refused, match="somebody else"):
+        repair.agree(made.pk, member=operator, now=SOON)
+    with pytest.raises(Refused, match="somebody else"):
+        repair.refuse(made.pk, member=operator, reason="no", now=SOON)
+    assert state_of(broken) == State.UNKNOWN
+
+
+def test_a_refusal_leaves_everything_as_it_was_and_says_why(
+    broken: Operation, operator: Member, other: Member
+) -> None:
+    two(broken)
+    made = proposed(broken, operator)
+    with pytest.raises(Refused, match="Say why"):
+        repair.refuse(made.pk, member=other, reason=" ", now=SOON)
+    repair.refuse(made.pk, member=other, reason="it is there after all", now=SOON)
+    made.refresh_from_db()
+    assert made.state == RepairState.REFUSED
+    assert made.content["refused_because"] == "it is there after all"
+    assert (state_of(broken), Alert.objects.get().closed_at) == (State.UNKNOWN, SOON)
+    assert isinstance(propose(broken, operator), Proposed)
+
+
+def test_only_who_proposed_it_takes_it_back(
+    broken: Operation, operator: Member, other: Member
+) -> None:
+    two(broken)
+    made = proposed(broken, operator)
+    with pytest.raises(Refused, match="refuse it instead"):
+        repair.take_back(made.pk, member=other, now=SOON)
+    repair.take_back(made.pk, member=operator, now=SOON)
+    made.refresh_from_db()
+    assert made.state == RepairState.WITHDRAWN
+    with pytest.raises(Refused, match="decided meanwhile"):
+        repair.agree(made.pk, member=other, now=SOON)
+
+
+def test_while_one_is_proposed_nothing_else_is(
+    broken: Operation, operator: Member, other: Member
+) -> None:
+    two(broken)
+    proposed(broken, operator)
+    with pytest.raises(Refused, match="proposed already"):
+        propose(broken, other)
+    assert Repair.objects.count() == 1
+
+
+def test_a_proposal_falls_away_when_the_operation_moves(
+    broken: Operation, operator: Member, other: Member
+) -> None:
+    two(broken)
+    made = proposed(broken, operator)
+    with transaction.atomic():
+        move(lock(broken.pk), State.WORKING, now=SOON, reason="it answered", actor=DESK)
+        move(lock(broken.pk), State.LOST, now=SOON, reason="gone", actor=DESK)
+    assert repair.standing(Operation.objects.get()) is None
+    with pytest.raises(Refused, match="has moved"):
+        repair.agree(made.pk, member=other, now=SOON)
+    assert state_of(broken) == State.LOST
+    again = proposed(broken, other)
+    assert again.pk != made.pk
+    made.refresh_from_db()
+    assert made.state == RepairState.WITHDRAWN
+
+
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.APPROVER, Role.AUDITOR])
+def test_other_roles_repair_nothing(
+    broken: Operation, operator: Member, join: Join, role: Role
+) -> None:
+    two(broken)
+    made = proposed(broken, operator)
+    member = join(role)
+    for verb in (repair.agree, repair.take_back):
+        with pytest.raises(Refused, match="Your role"):
+            verb(made.pk, member=member, now=SOON)
+    with pytest.raises(Refused, match="Your role"):
+        propose(broken, member)
+    assert state_of(broken) == State.UNKNOWN
+
+
+def test_another_team_has_no_such_operation(
+    broken: Operation, operator: Member, join: Join
+) -> None:
+    foreign = join(Role.ADMIN, team=TeamFactory())
+    two(broken)
+    made = proposed(broken, operator)
+    with pytest.raises(Operation.DoesNotExist):
+        propose(broken, foreign)
+    with pytest.raises(Repair.DoesNotExist):
+        repair.agree(made.pk, member=foreign, now=SOON)
+
+
+def test_what_somebody_proposed_who_lost_the_role_is_not_carried_out(
+    broken: Operation, operator: Member, other: Member
+) -> None:
+    two(broken)
+    made = proposed(broken, operator)
+    Membership.objects.filter(user=operator.user).update(role=Role.VIEWER)
+    with pytest.raises(Refused, match="may not repair operations any more"):
+        repair.agree(made.pk, member=other, now=SOON)
+    assert state_of(broken) == State.UNKNOWN
+
+
+# --- sending again, past the gate
+
+
+def test_sending_again_waits_at_the_gate_where_the_policy_asks(
+    broken: Operation, operator: Member, join: Join
+) -> None:
+    rule(broken.team, "ask", ask={"audience": "approvers"})
+    assert propose(broken, operator, AGAIN) == Done(asks=True)
+    waiting = Operation.objects.get()
+    assert (waiting.state, waiting.again_from) == (State.AWAITING_APPROVAL, State.UNKNOWN)
+    assert waiting.explanation == "The server did not answer in time."
+    gate = Approval.objects.get(kind=Kind.GATE)
+    assert isinstance(say(gate, join(Role.APPROVER), now=SOON), Voted)
+    sent = Operation.objects.get()
+    assert (sent.state, sent.again_from, sent.due_at) == (State.READY, "", SOON)
+
+
+def test_a_policy_that_lets_it_run_sends_it_at_once(broken: Operation, operator: Member) -> None:
+    rule(broken.team, "allow")
+    assert propose(broken, operator, AGAIN) == Done(asks=False)
+    assert state_of(broken) == State.READY
+    assert not Approval.objects.exists()
+
+
+def test_a_disabled_tool_is_not_sent_again(broken: Operation, operator: Member) -> None:
+    rule(broken.team, "disabled")
+    with pytest.raises(Refused, match="disables this tool"):
+        propose(broken, operator, AGAIN)
+    assert (state_of(broken), Repair.objects.count()) == (State.UNKNOWN, 0)
+
+
+def test_who_has_it_sent_again_does_not_approve_that(
+    broken: Operation, operator: Member, join: Join
+) -> None:
+    admin = join(Role.ADMIN)
+    rule(broken.team, "ask", ask={"audience": "approvers", "four_eyes": True})
+    propose(broken, admin, AGAIN)
+    gate = Approval.objects.get(kind=Kind.GATE)
+    assert not access.may_decide(admin, gate)
+    refused = say(gate, admin, now=SOON)
+    assert isinstance(refused, NotDecided)
+    assert "somebody else must decide" in refused.sentence
+    assert admin.user_id not in {m.user_id for m in access.deciders(gate)}
+
+
+def test_denied_at_the_gate_it_is_what_it_was_and_was_not_refused_as_a_whole(
+    broken: Operation, operator: Member, join: Join
+) -> None:
+    rule(broken.team, "ask", ask={"audience": "approvers"})
+    propose(broken, operator, AGAIN)
+    gate = Approval.objects.get(kind=Kind.GATE)
+    say(gate, join(Role.APPROVER), Verdict.DENY, now=SOON)
+    back = Operation.objects.get()
+    assert (back.state, back.again_from, back.finished_at) == (State.UNKNOWN, "", None)
+    assert back.explanation == "The server did not answer in time."
+    gate.refresh_from_db()
+    assert gate.decision == Verdict.DENY
+    # and once more it can be asked for
+    assert propose(broken, operator, AGAIN, now=SOON) == Done(asks=True)
+    assert Approval.objects.filter(kind=Kind.GATE).count() == 2
+
+
+def test_nobody_decided_in_time_leaves_it_what_it_was(broken: Operation, operator: Member) -> None:
+    rule(broken.team, "ask", ask={"audience": "approvers", "deadline_s": 3600})
+    propose(broken, operator, AGAIN)
+    clockwork.look(LATER + timedelta(hours=2))
+    assert state_of(broken) == State.UNKNOWN
+    assert Approval.objects.get().state == ApprovalState.EXPIRED
+
+
+@pytest.mark.parametrize("rung", [True, False])
+def test_taken_back_while_it_waits_it_is_what_it_was_and_the_item_closes(
+    broken: Operation, operator: Member, rung: bool
+) -> None:
+    rule(broken.team, "ask", ask={"audience": "approvers"})
+    propose(broken, operator, AGAIN)
+    request_cancel(broken.pk, actor=DESK, now=SOON)
+    assert state_of(broken) == State.UNKNOWN
+    assert Operation.objects.get().cancel_requested_at is None
+    if rung:
+        intake.take_in(broken.pk, now=SOON)
+    else:
+        clockwork.look(SOON)
+    assert Approval.objects.get().state == ApprovalState.CLOSED
+
+
+def test_our_own_deadline_leaves_an_unknown_outcome_unknown(
+    broken: Operation, operator: Member
+) -> None:
+    rule(broken.team, "ask", ask={"audience": "approvers"})
+    propose(broken, operator, AGAIN)
+    Operation.objects.update(deadline_at=NOW)
+    sweep(SOON)
+    assert state_of(broken) == State.UNKNOWN
+
+
+def test_recording_as_done_needs_evidence_and_keeps_it(broken: Operation, operator: Member) -> None:
+    with pytest.raises(Refused, match="what shows"):
+        propose(broken, operator, Wish(Choice.RECORD_DONE, "I looked"))
+    propose(broken, operator, Wish(Choice.RECORD_DONE, "I looked", evidence="release 43 is up"))
+    assert state_of(broken) == State.COMPLETED
+    decision = Operation.objects.get().payload.decisions[-1]
+    assert decision["evidence"] == "release 43 is up"
