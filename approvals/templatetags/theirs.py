@@ -32,6 +32,12 @@ def revealed(text: object) -> SafeString:
 
 
 @register.filter
+def written_out(text: object) -> str:
+    """The same where no mark can stand: in the title of a page, in words for screen readers."""
+    return "".join(segment.text for segment in reveal(str(text)))
+
+
+@register.filter
 def first_line(text: object) -> SafeString:
     """The beginning of a server's text, for a row of a list."""
     line = str(text).strip().partition("\n")[0]

@@ -21,7 +21,7 @@ from tests.access.actors import (
     Actor,
 )
 from tests.access.expected import Row, Statuses
-from tests.access.planted import Planted, is_markup
+from tests.access.planted import Planted, hides, is_markup
 from tests.access.snapshot import undone
 from tests.access.world import World
 
@@ -59,6 +59,7 @@ class Answer:
     found: frozenset[Planted]
     queries: int
     has_markup: bool
+    hides: bool
 
     @property
     def status(self) -> int:
@@ -95,7 +96,8 @@ def ask(
     # what was sent along by whoever asked is no news to them
     news = seen - world.garden.found_in(said)
     as_html = response.headers.get("Content-Type", "").startswith("text/html")
-    return Answer(response, frozenset(news), len(queries), as_html and is_markup(body))
+    markup, hidden = as_html and is_markup(body), as_html and hides(body)
+    return Answer(response, frozenset(news), len(queries), markup, hidden)
 
 
 def addresses(world: World, actor: Actor, route: str, row: Row) -> list[str]:

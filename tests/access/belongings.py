@@ -30,6 +30,7 @@ from tests.access.actors import (
     ADMIN,
 )
 from tests.access.household import NOT_EVEN_ADMINS, Household
+from tests.access.planted import UNSEEN
 from tests.factories import (
     AbsenceFactory,
     MembershipFactory,
@@ -167,7 +168,7 @@ def add_server(household: Household) -> Server:
         credential={"headers": [["Authorization", f"Bearer {secret}"]]},
         discovery={"instructions": household.name("instructions")},
     )
-    tool = household.name("tool")
+    tool = f"{household.name('tool')}{UNSEEN}"
     definition = {
         "name": tool,
         "description": household.name("tool description"),

@@ -8,6 +8,10 @@ _MARK = re.compile(r"zq\d{4}qz")
 #: Ends every mark: on a page it must never be what it says.
 _TAG = "<i>"
 _MARKUP = re.compile(rf"zq\d{{4}}qz{_TAG}")
+#: Turns what follows it around; pages have to write it out.
+UNSEEN = "\u202e"
+#: What people type again, or what only the browser reads: it stands there as it is.
+_NOT_READ = re.compile(r'<textarea.*?</textarea>|="[^"]*"', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,11 @@ class Garden:
     def found_in(self, text: str) -> set[Planted]:
         """What of all that was planted stands in this text."""
         return {self.planted[mark] for mark in _MARK.findall(text) if mark in self.planted}
+
+
+def hides(html: str) -> bool:
+    """Whether a page shows as it is what nobody can see."""
+    return UNSEEN in _NOT_READ.sub("", html)
 
 
 def is_markup(html: str) -> bool:

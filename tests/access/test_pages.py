@@ -56,6 +56,8 @@ def _wrong(said: str, actor: Actor, answer: Answer, status: int) -> list[str]:
         wrong.append(f"{actor.name}: {said} is {answer.status}, not {status}")
     if answer.has_markup:
         wrong.append(f"{actor.name}: {said} takes what somebody wrote for markup")
+    if answer.hides:
+        wrong.append(f"{actor.name}: {said} shows what cannot be seen as it is")
     wrong += [f"{actor.name}: {said} shows {one}" for one in unread(answer, actor)]
     return wrong
 

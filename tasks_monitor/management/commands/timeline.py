@@ -7,7 +7,10 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError
 
 from mcpdesk.audit.models import Event
+from mcpdesk.notify.plain import one_line
 from tasks_monitor.models import Operation
+
+MAX_LINE_CHARS = 1000
 
 
 class Command(BaseCommand):
@@ -25,9 +28,11 @@ class Command(BaseCommand):
             ) from error
 
     def _print(self, operation: Operation) -> None:
-        self.stdout.write(f"{operation.pk}  {operation.tool_name} on {operation.server.name}")
+        # a terminal obeys what a server may have put into a name
+        tool = one_line(operation.tool_name)
+        self.stdout.write(f"{operation.pk}  {tool} on {operation.server.name}")
         for event in Event.objects.filter(operation_id=operation.pk).order_by("id"):
-            self.stdout.write(str(event))
+            self.stdout.write(one_line(str(event), MAX_LINE_CHARS))
         self.stdout.write(f"now: {operation.get_state_display()}")
 
     def _find(self, wanted: str) -> Operation:
