@@ -324,6 +324,13 @@ def remembered(household: Household, server: Server) -> None:
         decided_at=now,
         closed_at=now,
     )
+    Vote.objects.create(
+        approval=approval,
+        user=household.people[APPROVER],
+        version=1,
+        choice=Verdict.APPROVE,
+        at=now,
+    )
     one = Remembered.objects.create(
         team=household.team,
         server=server,
