@@ -16,4 +16,4 @@ def team_switch(request: MemberRequest) -> HttpResponse:
     for membership in request.memberships:
         if str(membership.team_id) == wanted:
             request.session[TEAM_KEY] = membership.team_id
-    return redirect("home")
+    return redirect("inbox")

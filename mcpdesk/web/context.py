@@ -28,6 +28,7 @@ class Place:
 
 _PLACES = (
     ("Inbox", "/inbox/"),
+    ("Dashboard", "/"),
     ("Operations", "/operations/"),
     ("Servers", "/servers/"),
     ("Policies", "/policies/"),
@@ -44,13 +45,18 @@ def shell(request: HttpRequest) -> dict[str, object]:
         "member": member,
         "sends_mail": sends_mail(),
         "memberships": cast(MemberRequest, request).memberships,
-        "places": [Place(label, path, request.path.startswith(path)) for label, path in _PLACES],
+        "places": [Place(label, path, _is_here(path, request.path)) for label, path in _PLACES],
         "inbox_count": SimpleLazyObject(lambda: badge_count(member)),
         "holds": SimpleLazyObject(lambda: in_force(member.team_id)),
         "may_end_holds": member.may(Permission.ADMINISTER),
         "team_alerts": SimpleLazyObject(lambda: _alerts(member)),
         "silences": SimpleLazyObject(lambda: silences(timezone.now())),
     }
+
+
+def _is_here(place: str, path: str) -> bool:
+    """Whether a page belongs to a place of the rail; all paths begin with that of the dashboard."""
+    return path == place if place == "/" else path.startswith(place)
 
 
 def _alerts(member: Member) -> list[Alert]:

@@ -1,13 +1,12 @@
 """Addresses of the shell. Pages of operations, servers and approvals are in their own apps."""
 
 from django.urls import include, path
-from django.views.generic import RedirectView
 
-from mcpdesk.web.views import away, health, shell, start, team
+from mcpdesk.web.views import away, dashboard, health, shell, start, team
 from mcpdesk.web.views.profile import profile
 
 urlpatterns = [
-    path("", RedirectView.as_view(url="/inbox/"), name="home"),
+    path("", dashboard.show, name="dashboard"),
     path("health/", shell.health, name="health"),
     path("health/desk/", health.desk_health, name="desk_health"),
     path("shell/inbox-badge/", shell.inbox_badge, name="inbox_badge"),

@@ -5,11 +5,12 @@
 //
 // Topics: operation:<id>, approval:<id>, server:<id>, and the lists: operations, inbox, servers.
 // data-live-every="5" asks again every 5 s as well, for what changes without an event.
+// data-live-apart="30": asked at most every 30 s, for what is costly.
 (function () {
   "use strict";
 
   const BATCH_MS = 120; // changes that come together are one refresh
-  const APART_MS = 400; // a region is not asked more often than this
+  const APART_MS = 400; // a region is not asked more often than this, or than it says itself
   const BACK_OFF_MS = { first: 500, most: 15000 };
   const QUIET_MS = 75000; // the desk says something every 30 s: after this the line is dead
   const GONE = {
@@ -27,6 +28,9 @@
   let changed = new Set();
   let batch = null;
   let gone = false; // this person may not ask any more
+  // by the region's id, since each answer replaces its element
+  const nextAsk = new Map(); // when it may be asked again (ms)
+  const later = new Set(); // which are asked then
 
   // --- the dot
   function show(state, word) {
@@ -69,19 +73,22 @@
       return;
     }
     delete region.dataset.liveStale;
-    const wait = Number(region.dataset.liveNext || 0) - Date.now();
+    const wait = (nextAsk.get(region.id) || 0) - Date.now();
     if (wait > 0) {
-      if (region.dataset.liveLater) return;
-      region.dataset.liveLater = "yes";
-      setTimeout(() => {
-        delete region.dataset.liveLater;
-        if (region.isConnected) refresh(region);
-        else if (region.id) refreshById(region.id);
-      }, wait);
+      askLater(region.id, wait);
       return;
     }
-    region.dataset.liveNext = String(Date.now() + APART_MS);
+    nextAsk.set(region.id, Date.now() + (Number(region.dataset.liveApart) * 1000 || APART_MS));
     htmx.trigger(region, "live");
+  }
+
+  function askLater(id, wait) {
+    if (later.has(id)) return;
+    later.add(id);
+    setTimeout(() => {
+      later.delete(id);
+      refreshById(id);
+    }, wait);
   }
 
   function refreshById(id) {

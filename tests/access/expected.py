@@ -73,7 +73,11 @@ AWAY = {
 
 ROWS: dict[str, Row | Open] = {
     # --- the shell
-    "": Open("/", 302, 302),
+    "": Row(
+        get=EVERYBODYS,
+        at=("/", "/?range=90d&server={server}&tool={tool}"),
+        parts=("dashboard-now", "dashboard-charts"),
+    ),
     "health/": Open("/health/", 200, 200),
     "health/desk/": Row(get=EVERYBODYS, parts=("desk-health",)),
     "shell/holds/": Row(get=EVERYBODYS, queries=8),

@@ -20,7 +20,6 @@ from tests.factories import AbsenceFactory
 
 #: Routes that answer GET with something other than a page of their own.
 NO_PAGES = {
-    "home": "leads to the inbox",
     "health": "for machines",
     "inbox_badge": "a part of every page",
     "holds": "a part of every page",
@@ -58,6 +57,7 @@ def shots(team: Crew, server: int, empty: Crew) -> list[Shot]:
     items = _items(team, server)
     return [
         *_inbox(team, items, empty),
+        *_dashboards(team, empty),
         *_operation_pages(team, started),
         *_start_pages(team, server),
         *_server_pages(team, server),
@@ -140,6 +140,14 @@ def _inbox(team: Crew, items: dict[str, Approval], empty: Crew) -> list[Shot]:
 def _several(items: dict[str, Approval]) -> str:
     picked = "&".join(f"item={items[name].pk}" for name in ("gate", "confirm", "form"))
     return f"/inbox/several/?choice=approve&{picked}"
+
+
+def _dashboards(team: Crew, empty: Crew) -> list[Shot]:
+    return [
+        Shot("dashboard", "dashboard", team.operator, "/"),
+        Shot("dashboard-narrowed", "dashboard", team.auditor, "/?range=90d&tool=search_orders"),
+        Shot("dashboard-empty", "dashboard", empty.approver, "/"),
+    ]
 
 
 def _operation_pages(team: Crew, started: dict[str, str]) -> list[Shot]:

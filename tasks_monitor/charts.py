@@ -1,0 +1,168 @@
+"""What charts show of a team's operations, counted and measured by PostgreSQL in its history.
+
+Percentiles are exact (percentile_cont). Each query reads one covering index of HistoryEntry over
+the range that is shown and nothing else, so it costs what ended in that range, whatever is older.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import StrEnum, auto
+from typing import Any, Final
+
+from django.contrib.postgres.fields import ArrayField
+from django.db.models import (
+    Aggregate,
+    Count,
+    DateTimeField,
+    FloatField,
+    Func,
+    IntegerField,
+    Q,
+    QuerySet,
+    Value,
+)
+from django.db.models.expressions import Combinable
+
+from mcpdesk.accounts.access import Member, in_team
+from tasks_monitor.models import HistoryEntry
+from tasks_monitor.spans import Span
+from tasks_monitor.states import NEEDS_OPERATOR, State
+
+
+class Outcome(StrEnum):
+    """What came of an operation, in the order in which a chart stacks them."""
+
+    COMPLETED = auto()
+    TOOL_ERROR = auto()
+    FAILED = auto()
+    DENIED = auto()
+    EXPIRED = auto()
+    CANCELLED = auto()
+    BROKEN = auto()
+
+    @property
+    def label(self) -> str:
+        return _LABELS[self]
+
+
+_LABELS: Final = {
+    Outcome.COMPLETED: "Completed",
+    Outcome.TOOL_ERROR: "Tool reported an error",
+    Outcome.FAILED: "Failed",
+    Outcome.DENIED: "Denied",
+    Outcome.EXPIRED: "Expired",
+    Outcome.CANCELLED: "Cancelled",
+    Outcome.BROKEN: "Lost, unknown or stuck",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Narrow:
+    """What charts are narrowed to: a server, a tool by its exact name; None and "": any."""
+
+    server_id: int | None = None
+    tool: str = ""
+
+    def __bool__(self) -> bool:
+        return self.server_id is not None or bool(self.tool)
+
+    def on(self, server: str = "server", tool: str = "tool_name") -> Q:
+        """The condition on rows that have these columns."""
+        found = Q() if self.server_id is None else Q(**{server: self.server_id})
+        return found & Q(**{tool: self.tool}) if self.tool else found
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long something took in one bucket: of how many, half of them, nine of ten (ms)."""
+
+    count: int
+    median_ms: float
+    ninetieth_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """How many came to what, for each bucket of the span that has any."""
+
+    span: Span
+    counts: dict[int, Counter[Outcome]] = field(default_factory=dict)
+
+    @property
+    def totals(self) -> Counter[Outcome]:
+        return sum(self.counts.values(), Counter())
+
+
+@dataclass(frozen=True, slots=True)
+class Paces:
+    """How long something took, for each bucket of the span in which it happened."""
+
+    span: Span
+    paces: dict[int, Pace] = field(default_factory=dict)
+
+
+class Percentiles(Aggregate):
+    """The median and the 90th percentile, interpolated, in one pass over the sorted values."""
+
+    function = "percentile_cont"
+    template = "%(function)s(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY %(expressions)s)"
+    output_field = ArrayField(FloatField())
+
+
+def bucket_of(column: str, span: Span) -> Combinable:
+    """The number of a moment's bucket in the span, from 0."""
+    edges = Value(list(span.edges), ArrayField(DateTimeField()))
+    return Func(column, edges, function="width_bucket", output_field=IntegerField()) - 1
+
+
+def within(queryset: QuerySet[Any], column: str, span: Span) -> QuerySet[Any]:
+    """The rows whose moment lies in the span, with the number of its bucket."""
+    inside = queryset.filter(**{f"{column}__gte": span.begin, f"{column}__lt": span.end})
+    found: QuerySet[Any] = inside.annotate(bucket=bucket_of(column, span))
+    return found
+
+
+def paces(queryset: QuerySet[Any], span: Span, took: str) -> Paces:
+    """How long rows with a bucket took, by a column or an annotation (ms)."""
+    found = (
+        queryset.values_list("bucket")
+        .annotate(number=Count("*"), both=Percentiles(took))
+        .order_by()
+    )
+    return Paces(span, {bucket: Pace(count, *both) for bucket, count, both in found})
+
+
+def outcomes(member: Member, span: Span, narrow: Narrow) -> Outcomes:
+    """What ended, by outcome; what broke and was not reconciled counts when it broke."""
+    ended = _history(member, narrow).filter(finished_at__isnull=False)
+    broken = _history(member, narrow).filter(state__in=NEEDS_OPERATOR)
+    found: dict[int, Counter[Outcome]] = {}
+    counted = _counted(within(ended, "finished_at", span), "bucket", "state", "is_error")
+    for bucket, state, is_error, count in counted:
+        found.setdefault(bucket, Counter())[outcome_of(state, is_error)] += count
+    for bucket, count in _counted(within(broken, "state_since", span), "bucket"):
+        found.setdefault(bucket, Counter())[Outcome.BROKEN] += count
+    return Outcomes(span, found)
+
+
+def _counted(queryset: QuerySet[Any], *by: str) -> QuerySet[Any]:
+    """Tuples of the columns and how many rows have them."""
+    counted: QuerySet[Any] = queryset.values_list(*by).annotate(number=Count("*")).order_by()
+    return counted
+
+
+def outcome_of(state: str, is_error: bool) -> Outcome:
+    """The outcome of an operation that ended; a tool's own error is one apart."""
+    if state == State.COMPLETED and is_error:
+        return Outcome.TOOL_ERROR
+    return Outcome(state)
+
+
+def server_paces(member: Member, span: Span, narrow: Narrow) -> Paces:
+    """How long servers worked on what ended; what never reached one is left out."""
+    reached = _history(member, narrow).filter(finished_at__isnull=False, server_ms__gt=0)
+    return paces(within(reached, "finished_at", span), span, "server_ms")
+
+
+def _history(member: Member, narrow: Narrow) -> QuerySet[HistoryEntry]:
+    return in_team(member, HistoryEntry.objects.filter(narrow.on()))
