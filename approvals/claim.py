@@ -90,7 +90,7 @@ def take_over(approval_id: UUID, *, member: Member, reason: str, now: datetime) 
         refusal = comments.why_not(found.approval, found.member, reason)
         if refusal is not None:
             return Refused(refusal)
-        found.note("approval.taken_over", person=str(before))
+        found.note("approval.taken_over", person=before)
         comments.write(found, reason, also=(before,))
         return give(found.approval, member.user, now)
 

@@ -46,7 +46,7 @@ def hand(
         if refusal is not None:
             return Refused(refusal)
         given = claim.give(found.approval, colleague, now)
-        found.note("approval.handed", person=str(colleague))
+        found.note("approval.handed", person=colleague)
         if words.strip():
             comments.write(found, words, also=(colleague,))
         notices.handed(found.approval, colleague, found.member.user, now)

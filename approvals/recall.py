@@ -71,7 +71,7 @@ def use(one: Remembered, operation: Operation, now: datetime) -> None:
         operation_id=operation.pk,
         server_id=operation.server_id,
         remembered=one.pk,
-        person=str(one.created_by)[:120],
+        person=one.created_by,
     )
 
 

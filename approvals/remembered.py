@@ -234,5 +234,5 @@ def _record_revoked(one: Remembered, actor: Actor, now: datetime) -> None:
         server_id=one.server_id,
         remembered=one.pk,
         tool=one.tool_name[:200],
-        person=str(one.created_by)[:120],
+        person=one.created_by,
     )

@@ -63,7 +63,7 @@ def cast(turn: Turn, choice: Choice | Verdict, reason: str = "") -> None:
     if acted_for is None:
         turn.note("approval.voted", choice=choice.value)
     else:
-        turn.note("approval.voted_for", choice=choice.value, person=str(acted_for)[:120])
+        turn.note("approval.voted_for", choice=choice.value, person=acted_for)
 
 
 def standing(approval: Approval, at: datetime) -> list[Vote]:

@@ -14,6 +14,7 @@ from django.http.request import validate_host
 from django.utils import timezone
 
 from mcpdesk.accounts.adapter import sends_mail
+from mcpdesk.audit.signing import key_of
 from tasks_monitor.engine.heartbeat import PROCESSES, silences
 from tasks_monitor.models import Heartbeat
 
@@ -23,7 +24,7 @@ _LOCAL_HOSTS = {"127.0.0.1", "localhost", "::1"}
 @register("mcpdesk")
 def configuration(**_: Any) -> list[CheckMessage]:
     """All findings about the settings; nothing here needs the database."""
-    return [*_secret_key(), *_encryption_keys(), *_addresses(), *_debug(), *_mail()]
+    return [*_secret_key(), *_encryption_keys(), *_seal_keys(), *_addresses(), *_debug(), *_mail()]
 
 
 @register(Tags.database)
@@ -75,6 +76,35 @@ def _encryption_keys() -> Iterator[CheckMessage]:
                 hint="A Fernet key is 32 random bytes in URL-safe base64 (44 characters).",
                 id="mcpdesk.E004",
             )
+
+
+def _seal_keys() -> Iterator[CheckMessage]:
+    hint = "32 random bytes in URL-safe base64 (44 characters), the same on every machine."
+    if not settings.SEAL_KEY:
+        yield Error(
+            "MCPDESK_SEAL_KEY is not set: the log would not be sealed.",
+            hint=f"Set it to {hint} `./desk up` with the embedded database makes one by itself.",
+            id="mcpdesk.E020",
+        )
+    elif not _is_key(settings.SEAL_KEY):
+        yield Error(
+            "MCPDESK_SEAL_KEY is not an Ed25519 key.", hint=f"It is {hint}", id="mcpdesk.E021"
+        )
+    for position, key in enumerate(settings.SEAL_PUBLIC_KEYS, start=1):
+        if not _is_key(key):
+            yield Error(
+                f"Key {position} of MCPDESK_SEAL_PUBLIC_KEYS is not a public Ed25519 key.",
+                hint="It is 32 bytes in URL-safe base64; the page of seals shows it.",
+                id="mcpdesk.E022",
+            )
+
+
+def _is_key(text: str) -> bool:
+    try:
+        key_of(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _addresses() -> Iterator[CheckMessage]:

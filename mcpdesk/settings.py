@@ -12,7 +12,7 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 from mcpdesk.embedded import locations
-from mcpdesk.embedded.keys import read_keys
+from mcpdesk.embedded.keys import read_keys, read_seal_keys
 
 env = environ.Env()
 _NO_SECRET_KEY = "not set " + "-" * 50
@@ -36,6 +36,13 @@ SECRET_KEY_IS_SET = SECRET_KEY != _NO_SECRET_KEY
 # Fernet keys: the first encrypts, all decrypt
 ENCRYPTION_KEYS = env.list(
     "MCPDESK_ENCRYPTION_KEYS", default=list(_GENERATED.encryption_keys) if _GENERATED else []
+)
+# Ed25519 keys of the log's seals (mcpdesk.audit.signing): the one that signs, and public keys of
+# before, whose seals are still believed
+_SEALS = read_seal_keys(DATA_DIR) if EMBEDDED else None
+SEAL_KEY = env.str("MCPDESK_SEAL_KEY", default=_SEALS.private if _SEALS else "")
+SEAL_PUBLIC_KEYS = env.list(
+    "MCPDESK_SEAL_PUBLIC_KEYS", default=list(_SEALS.public) if _SEALS else []
 )
 
 # The address people use, for links, cookies and host checks

@@ -4,6 +4,7 @@ import os
 
 os.environ.setdefault("MCPDESK_SECRET_KEY", "tests-only-" + "k" * 50)
 os.environ.setdefault("MCPDESK_ENCRYPTION_KEYS", "dGVzdHMtb25seS10ZXN0cy1vbmx5LXRlc3RzLW9ubHk=")
+os.environ.setdefault("MCPDESK_SEAL_KEY", "dGVzdHMtb25seS10ZXN0cy1vbmx5LXRlc3RzLW9ubHk=")
 # the servers of the tests are on this machine
 os.environ.setdefault("MCPDESK_ALLOW_PRIVATE_SERVERS", "true")
 # what is due is claimed at once, however little it is

@@ -3,6 +3,9 @@
 This is the allow-list of the log: a field that is not named here cannot be written. Fields hold
 ids, names of tools and servers, states, counts, durations, error codes; never arguments, answers,
 messages, `requestState`, credentials, or a task id in clear (`task` is a short hash).
+
+Fields that name people are declared apart: they are written from the User, with the id beside the
+name (`person`, `person_id`), so that the log's seals can do without the name, and erasure finds it.
 """
 
 from dataclasses import dataclass
@@ -10,14 +13,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of event: a sentence with {field} places, and the fields it may carry."""
+    """One kind of event: a sentence with {field} places, and the fields it may carry.
+
+    `people`: those that name a person. One that is in `fields` too may also name something else.
+    """
 
     sentence: str
     fields: frozenset[str] = frozenset()
+    people: frozenset[str] = frozenset()
 
 
-def _kind(sentence: str, *fields: str) -> Kind:
-    return Kind(sentence, frozenset(fields))
+def _kind(sentence: str, *fields: str, people: tuple[str, ...] = ()) -> Kind:
+    return Kind(sentence, frozenset(fields), frozenset(people))
 
 
 KINDS: dict[str, Kind] = {
@@ -38,6 +45,10 @@ KINDS: dict[str, Kind] = {
     ),
     "operation.check_requested": _kind("{actor} asked for a check now"),
     "operation.reconciled": _kind("{actor} decided: {choice}", "choice"),
+    "repair.proposed": _kind("{actor} proposes: {choice}", "choice"),
+    "repair.agreed": _kind("{actor} agrees to what {person} proposed", people=("person",)),
+    "repair.refused": _kind("{actor} refuses what {person} proposed", people=("person",)),
+    "repair.withdrawn": _kind("{actor} took the proposal back"),
     # requests on the wire
     "call.sent": _kind(
         "Call {attempt} sent (request {request_id})",
@@ -80,7 +91,7 @@ KINDS: dict[str, Kind] = {
     "approval.opened": _kind("Put to {audience}", "audience"),
     "approval.voted": _kind("{actor} said {choice}", "choice"),
     "approval.voted_for": _kind(
-        "{actor} said {choice}, standing in for {person}", "choice", "person"
+        "{actor} said {choice}, standing in for {person}", "choice", people=("person",)
     ),
     "approval.proposed": _kind("{actor} proposed an answer for others to confirm"),
     "approval.progress": _kind("{count} of {needed} agree to the answer", "count", "needed"),
@@ -94,8 +105,8 @@ KINDS: dict[str, Kind] = {
     "approval.looked": _kind("{actor} opened the item"),
     "approval.claimed": _kind("{actor} claimed it for {minutes} min", "minutes"),
     "approval.released": _kind("{actor} gave it back"),
-    "approval.taken_over": _kind("{actor} took it over from {person}", "person"),
-    "approval.handed": _kind("{actor} handed it to {person}", "person"),
+    "approval.taken_over": _kind("{actor} took it over from {person}", people=("person",)),
+    "approval.handed": _kind("{actor} handed it to {person}", people=("person",)),
     "approval.commented": _kind("{actor} wrote a comment"),
     "approval.link_failed": _kind("{actor} says that the link did not work"),
     # the gate before the call, and the policy it follows
@@ -134,13 +145,13 @@ KINDS: dict[str, Kind] = {
     "remembered.used": _kind(
         "Nobody is asked: {person} has approved such calls before (remembered as {remembered})",
         "remembered",
-        "person",
+        people=("person",),
     ),
     "remembered.revoked": _kind(
         "{actor} took back the approval of {tool} that {person} had remembered",
         "remembered",
         "tool",
-        "person",
+        people=("person",),
     ),
     # lists of the inbox that a team keeps
     "filter.saved": _kind("{actor} saved the list {name} for the team", "name"),
@@ -161,11 +172,15 @@ KINDS: dict[str, Kind] = {
     # what people are told
     "alert.raised": _kind("The admins were alerted ({about})", "about"),
     "alert.closed": _kind("{actor} closed an alert ({about})", "about"),
-    "notice.sent": _kind("{to} was told by {medium} ({topic})", "to", "medium", "topic"),
-    "notice.given_up": _kind(
-        "{to} could not be told by {medium} ({topic})", "to", "medium", "topic"
+    "notice.sent": _kind(
+        "{to} was told by {medium} ({topic})", "to", "medium", "topic", people=("to",)
     ),
-    "notice.sent_again": _kind("{actor} sent a message to {to} again", "to", "medium"),
+    "notice.given_up": _kind(
+        "{to} could not be told by {medium} ({topic})", "to", "medium", "topic", people=("to",)
+    ),
+    "notice.sent_again": _kind(
+        "{actor} sent a message to {to} again", "to", "medium", people=("to",)
+    ),
     "channel.added": _kind("{actor} added the channel {channel} ({medium})", "channel", "medium"),
     "channel.changed": _kind(
         "{actor} changed the channel {channel}: {fields}", "channel", "fields"
@@ -177,21 +192,30 @@ KINDS: dict[str, Kind] = {
     "channel.removed": _kind("{actor} deleted the channel {channel}", "channel"),
     "notices.arguments": _kind("{actor} switched arguments in messages {to}", "to"),
     # people
-    "member.added": _kind("{actor} added {person} as {role}", "person", "role"),
+    "member.added": _kind("{actor} added {person} as {role}", "role", people=("person",)),
     "member.role_changed": _kind(
-        "{actor} changed {person} from {before} to {after}", "person", "before", "after"
+        "{actor} changed {person} from {before} to {after}", "before", "after", people=("person",)
     ),
-    "member.removed": _kind("{actor} removed {person} from the team", "person"),
+    "member.removed": _kind("{actor} removed {person} from the team", people=("person",)),
     "absence.set": _kind(
         "{person} is away from {first} to {last}; {stand_in} stands in ({actor})",
-        "person",
-        "stand_in",
         "first",
         "last",
+        people=("person", "stand_in"),
     ),
-    "absence.ended": _kind("{person} is not away any more ({actor})", "person"),
+    "absence.ended": _kind("{person} is not away any more ({actor})", people=("person",)),
+    "token.made": _kind(
+        "{actor} made the token {token} for {owner}: {scopes}",
+        "token",
+        "owner",
+        "scopes",
+        people=("owner",),
+    ),
+    "token.revoked": _kind(
+        "{actor} revoked the token {token} of {owner}", "token", "owner", people=("owner",)
+    ),
+    "user.deactivated": _kind("{actor} deactivated {person}", people=("person",)),
+    "user.reactivated": _kind("{actor} let {person} in again", people=("person",)),
+    "user.password_set": _kind("{actor} gave {person} a new password", people=("person",)),
     "user.renamed": _kind("{actor} changed their name"),
-    "user.deactivated": _kind("{actor} deactivated {person}", "person"),
-    "user.reactivated": _kind("{actor} let {person} in again", "person"),
-    "user.password_set": _kind("{actor} gave {person} a new password", "person"),
 }

@@ -8,25 +8,36 @@ from uuid import UUID
 from django.db import transaction
 
 from mcpdesk.accounts.access import Member
-from mcpdesk.accounts.models import User
+from mcpdesk.accounts.models import ApiToken, User
 from mcpdesk.audit.announce import announce
+from mcpdesk.audit.canonical import MAX_NUMBER
 from mcpdesk.audit.kinds import KINDS
 from mcpdesk.audit.models import Channel, Event
 
 MAX_FIELD_CHARS = 200
+MAX_NAME_CHARS = 120
 
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who did it: a person, or the desk itself (`user` is None)."""
+    """Who did it: a person, a service, or the desk itself (`user` is None for both).
+
+    `token`: the key to the API that it came with.
+    """
 
     user: User | None
     name: str
     channel: Channel
+    token: ApiToken | None = None
 
     @classmethod
     def person(cls, member: Member, channel: Channel = Channel.WEB) -> "Actor":
         return cls(member.user, str(member.user), channel)
+
+    @classmethod
+    def by_token(cls, token: ApiToken) -> "Actor":
+        """Through the API: the token's person, or the service it was made for."""
+        return cls(token.user, str(token.user or token.name), Channel.API, token)
 
 
 DESK = Actor(None, "The desk", Channel.WORKER)
@@ -46,12 +57,11 @@ def record(
 ) -> Event:
     """Write one event in the caller's transaction, and announce it once that commits.
 
-    `now` is aware UTC. A field that is None is left out. Raises ValueError for a kind or a field
-    that kinds.py does not allow, and RuntimeError outside a transaction: an event without the
-    change it speaks of would be a lie.
+    `now` is aware UTC. A field that is None is left out; a field that names a person is given as
+    the User. Raises ValueError for a kind or a field that kinds.py does not allow, and RuntimeError
+    outside a transaction: an event without the change it speaks of would be a lie.
     """
-    data = {name: value for name, value in data.items() if value is not None}
-    _check(kind, data)
+    data = _allowed(kind, {name: value for name, value in data.items() if value is not None})
     if not transaction.get_connection().in_atomic_block:
         raise RuntimeError(f"{kind} must be recorded in the transaction of its change")
     event = Event.objects.create(
@@ -62,7 +72,7 @@ def record(
         approval_id=approval_id,
         server_id=server_id,
         actor=actor.user,
-        actor_name=actor.name[:120],
+        actor_name=actor.name[:MAX_NAME_CHARS],
         channel=actor.channel,
         data=data,
     )
@@ -75,14 +85,27 @@ def record(
     return event
 
 
-def _check(kind: str, data: dict[str, Any]) -> None:
+def _allowed(kind: str, data: dict[str, Any]) -> dict[str, Any]:
+    """The data as it is stored: beside the name of a person stands whose name it is."""
     if kind not in KINDS:
         raise ValueError(f"unknown kind of event: {kind}")
-    extra = data.keys() - KINDS[kind].fields
-    if extra:
-        raise ValueError(f"{kind} may not carry {', '.join(sorted(extra))}")
+    stored: dict[str, Any] = {}
     for name, value in data.items():
-        if not isinstance(value, str | int | float | bool):
-            raise ValueError(f"{kind}.{name} must be a plain value, not {type(value).__name__}")
-        if isinstance(value, str) and len(value) > MAX_FIELD_CHARS:
-            raise ValueError(f"{kind}.{name} is longer than {MAX_FIELD_CHARS} characters")
+        if name in KINDS[kind].people and isinstance(value, User):
+            stored |= {name: str(value)[:MAX_NAME_CHARS], f"{name}_id": value.pk}
+        elif name in KINDS[kind].fields:
+            stored[name] = _plain(f"{kind}.{name}", value)
+        else:
+            raise ValueError(f"{kind} may not carry {name} as {type(value).__name__}")
+    return stored
+
+
+def _plain(name: str, value: Any) -> Any:
+    """A value whose bytes are the same wherever they are hashed: text, yes or no, whole number."""
+    if isinstance(value, str) and len(value) > MAX_FIELD_CHARS:
+        raise ValueError(f"{name} is longer than {MAX_FIELD_CHARS} characters")
+    if isinstance(value, int) and abs(value) > MAX_NUMBER:
+        raise ValueError(f"{name} is too large a number")
+    if not isinstance(value, str | int):
+        raise ValueError(f"{name} must be a plain value, not {type(value).__name__}")
+    return value

@@ -3,12 +3,12 @@
 import uuid
 from typing import Any
 
-import pgtrigger
 from django.conf import settings
 from django.db import models
 
 from mcpdesk.accounts.models import Team
 from mcpdesk.audit.kinds import KINDS
+from mcpdesk.audit.triggers import EVENT_TRIGGERS, SEAL_TRIGGERS
 
 
 class Channel(models.TextChoices):
@@ -42,14 +42,27 @@ class Event(models.Model):
         indexes = [
             # audit.timeline(): one operation's events in order
             models.Index(fields=["operation_id", "id"], name="event_by_operation"),
-            # the team's log, newest first
+            # the team's log, newest first; a seal's events; each filter of the log's page
             models.Index(fields=["team", "-id"], name="event_by_team"),
+            models.Index(fields=["team", "kind", "-id"], name="event_by_kind"),
+            models.Index(
+                fields=["team", "server_id", "-id"],
+                condition=models.Q(server_id__isnull=False),
+                name="event_by_server",
+            ),
+            # partial: most events are the desk's own
+            models.Index(
+                fields=["team", "actor", "-id"],
+                condition=models.Q(actor__isnull=False),
+                name="event_by_actor",
+            ),
+            models.Index(
+                fields=["team", "channel", "-id"],
+                condition=~models.Q(channel__in=["worker", "clock"]),
+                name="event_by_channel",
+            ),
         ]
-        triggers = [
-            pgtrigger.Protect(
-                name="event_is_append_only", operation=pgtrigger.Update | pgtrigger.Delete
-            )
-        ]
+        triggers = EVENT_TRIGGERS
 
     def __str__(self) -> str:
         return f"{self.at:%Y-%m-%dT%H:%M:%SZ} {self.sentence}"
@@ -77,14 +90,17 @@ class Seal(models.Model):
     """A batch of a team's events that was closed: signed, and chained to the seal before it.
 
     `lines` says of each event in the batch its id and a short hash, so that the first one that was
-    changed, added, removed or moved can be named; `root` holds all of them in full.
+    changed, added, removed or moved can be named; `root` holds all of them in full. Every column
+    is covered by a signature (mcpdesk.audit.chain).
     """
 
+    pk = models.CompositePrimaryKey("team_id", "number")
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="seals")
     number = models.PositiveIntegerField()
     first_event_id = models.BigIntegerField()
     last_event_id = models.BigIntegerField()
     event_count = models.PositiveIntegerField()
+    last_event_at = models.DateTimeField()
     sealed_at = models.DateTimeField()
     # SHA-256 over the events' full hashes, in order
     root = models.BinaryField(max_length=32)
@@ -94,21 +110,55 @@ class Seal(models.Model):
     # Ed25519 (RFC 8032), and which key made it
     signature = models.BinaryField(max_length=64)
     key_id = models.CharField(max_length=16)
-    # its events were removed when the team's retention ended
+    # its events were removed when the team's retention ended; signed too
     pruned_at = models.DateTimeField(null=True)
+    pruned_signature = models.BinaryField(max_length=64, null=True)
 
     class Meta:
-        ordering = ["number"]
+        ordering = ["team", "number"]
+        indexes = [
+            # selectors: which ids can belong to events of given days
+            models.Index(fields=["team", "last_event_at"], name="seal_by_time"),
+        ]
         constraints = [
-            models.UniqueConstraint(fields=["team", "number"], name="seal_number_per_team"),
             models.CheckConstraint(
                 condition=models.Q(last_event_id__gte=models.F("first_event_id")),
                 name="seal_has_a_range",
             ),
         ]
+        triggers = SEAL_TRIGGERS
 
     def __str__(self) -> str:
         return f"seal {self.number} of team {self.team_id}"
+
+
+class Verification(models.Model):
+    """How far a team's log was found whole, and the pass through it that is under way.
+
+    A pass begins at the first seal, and goes on with each new one until the next pass begins.
+    """
+
+    team = models.OneToOneField(
+        Team, primary_key=True, on_delete=models.PROTECT, related_name="verification"
+    )
+    # the latest seal up to which every one was found whole, by this pass or the one before
+    verified_number = models.PositiveIntegerField(default=0)
+    verified_digest = models.BinaryField(max_length=32, default=bytes(32))
+    # when that one was made: everything that had happened by then is sealed and verified
+    verified_to = models.DateTimeField(null=True)
+    verified_at = models.DateTimeField(null=True)
+    # this pass: where it stands
+    begun_at = models.DateTimeField()
+    number = models.PositiveIntegerField(default=0)
+    events = models.PositiveBigIntegerField(default=0)
+    # null: it has not come to the end of the log yet
+    finished_at = models.DateTimeField(null=True)
+    # the first that this pass found wrong, in words, and how many there are; empty: nothing
+    finding = models.CharField(max_length=500, blank=True)
+    findings = models.PositiveIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"verification of the log of {self.team}"
 
 
 class ExportFormat(models.TextChoices):

@@ -16,7 +16,7 @@ from mcpdesk.embedded import processes
 from mcpdesk.embedded.child import Child, Command
 from mcpdesk.embedded.console import say, step
 from mcpdesk.embedded.errors import StartError
-from mcpdesk.embedded.keys import generate_keys, read_keys
+from mcpdesk.embedded.keys import generate_keys, generate_seal_key, read_keys, read_seal_keys
 from mcpdesk.embedded.locations import data_dir, log_dir, public_url
 from mcpdesk.embedded.lock import locked
 from mcpdesk.embedded.postgres import Postgres
@@ -93,11 +93,14 @@ class Startup:
         say(f"Data: {self.data}, logs: {log_dir(self.data)}. Ctrl-C stops everything.")
 
     def _make_keys(self) -> None:
+        place = self.data / "secrets"
         given = {"MCPDESK_SECRET_KEY", "MCPDESK_ENCRYPTION_KEYS"} <= os.environ.keys()
-        if given or read_keys(self.data):
-            return
-        generate_keys(self.data)
-        say(f"New keys: {self.data / 'secrets'} (keep a copy: without them the data is unreadable)")
+        if not given and not read_keys(self.data):
+            generate_keys(self.data)
+            say(f"New keys: {place} (keep a copy: without them the data is unreadable)")
+        if "MCPDESK_SEAL_KEY" not in os.environ and not read_seal_keys(self.data):
+            generate_seal_key(self.data)
+            say(f"New key for the seals of the log: {place / 'seal_key'}")
 
     def _start_postgres(self, supervisor: Supervisor, prepared: Prepared) -> None:
         server = Postgres(self.data)

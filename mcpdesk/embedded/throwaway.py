@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mcpdesk.embedded.child import Child, Command
 from mcpdesk.embedded.console import say, step
-from mcpdesk.embedded.keys import generate_keys
+from mcpdesk.embedded.keys import generate_keys, generate_seal_key
 from mcpdesk.embedded.locations import database_url, log_dir
 from mcpdesk.embedded.lock import locked
 from mcpdesk.embedded.postgres import Postgres
@@ -65,6 +65,7 @@ def _keys(folder: Path) -> dict[str, str]:
         "MCPDESK_DATA": str(folder),
         "MCPDESK_SECRET_KEY": keys.secret_key,
         "MCPDESK_ENCRYPTION_KEYS": ",".join(keys.encryption_keys),
+        "MCPDESK_SEAL_KEY": generate_seal_key(folder).private,
     }
 
 

@@ -185,7 +185,7 @@ def send_again(message_id: Any, *, who: Who) -> Message:
         now=who.now,
         operation_id=message.operation_id,
         approval_id=message.approval_id,
-        to=str(message.user or message.channel)[:120],
+        to=message.user or str(message.channel),
         medium=message.get_medium_display(),
     )
     doorbell.ring_on_commit()

@@ -122,7 +122,7 @@ def _record(kind: str, message: Message, now: datetime) -> None:
         now=now,
         operation_id=message.operation_id,
         approval_id=message.approval_id,
-        to=str(message.user or message.channel)[:120],
+        to=message.user or str(message.channel),
         medium=message.get_medium_display(),
         topic=message.get_topic_display(),
     )

@@ -181,15 +181,13 @@ def _save(absence: Absence, wanted: Away, current: Member, now: datetime) -> Abs
     absence.starts_at, absence.ends_at = wanted.starts_at, wanted.ends_at
     absence.save()
     days = {"first": wanted.first.isoformat(), "last": wanted.last.isoformat()}
-    stand_in = str(wanted.stand_in)[:120]
-    _record("absence.set", current, wanted.user, now, stand_in=stand_in, **days)
+    _record("absence.set", current, wanted.user, now, stand_in=wanted.stand_in, **days)
     return absence
 
 
 def _record(kind: str, current: Member, user: User, now: datetime, **data: Any) -> None:
     actor = Actor.person(current)
-    person = str(user)[:120]
-    record(kind, team_id=current.team_id, actor=actor, now=now, person=person, **data)
+    record(kind, team_id=current.team_id, actor=actor, now=now, person=user, **data)
     alertness.look_again(current.team_id)
 
 

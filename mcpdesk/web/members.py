@@ -48,7 +48,7 @@ def add_member(
     )
     if not created:
         raise Refused(f"{user} is in this team already, as {membership.get_role_display()}.")
-    record("member.added", team_id=team.pk, actor=actor, now=now, person=_name(user), role=role)
+    record("member.added", team_id=team.pk, actor=actor, now=now, person=user, role=role)
     look_again(team.pk)
     return Added(membership, made)
 
@@ -71,7 +71,7 @@ def change_role(
         team_id=team.pk,
         actor=actor,
         now=now,
-        person=_name(membership.user),
+        person=membership.user,
         before=before,
         after=role,
     )
@@ -86,7 +86,7 @@ def remove_member(membership_id: int, *, team_id: int, actor: Actor, now: dateti
     membership = _membership(team, membership_id)
     _keep_an_admin(membership)
     membership.delete()
-    record("member.removed", team_id=team.pk, actor=actor, now=now, person=_name(membership.user))
+    record("member.removed", team_id=team.pk, actor=actor, now=now, person=membership.user)
     look_again(team.pk)
 
 
@@ -148,7 +148,7 @@ def _record_everywhere(
     kind: str, everywhere: list[Membership], actor: Actor, now: datetime
 ) -> None:
     for one in everywhere:
-        record(kind, team_id=one.team_id, actor=actor, now=now, person=_name(one.user))
+        record(kind, team_id=one.team_id, actor=actor, now=now, person=one.user)
 
 
 def _look_again_everywhere(everywhere: list[Membership]) -> None:
@@ -211,7 +211,3 @@ def _require_admin(actor: Actor, membership: Membership) -> None:
             f"{membership.user} is also in a team that you are not an admin of. "
             "You can remove them from this team instead."
         )
-
-
-def _name(user: User) -> str:
-    return str(user)[:120]

@@ -242,7 +242,11 @@ def test_a_person_and_their_stand_in_count_once_together(
     vote = Vote.objects.get(user=stand_in.user)
     assert vote.acted_for == approver.user
     event = Event.objects.get(kind="approval.voted_for")
-    assert event.data == {"choice": "accept", "person": approver.user.name}
+    assert event.data == {
+        "choice": "accept",
+        "person": approver.user.name,
+        "person_id": approver.user_id,
+    }
     assert isinstance(confirm(approval, join()), Decided)
 
 

@@ -154,7 +154,7 @@ def test_taking_over_needs_a_note_that_the_other_is_told_of(
     assert (comment.text, comment.user) == ("The release waits", other.user)
     assert list(comment.mentions.all()) == [approver.user]
     event = Event.objects.get(kind="approval.taken_over")
-    assert event.data == {"person": str(approver.user)}
+    assert event.data == {"person": str(approver.user), "person_id": approver.user_id}
 
 
 @pytest.mark.parametrize("note", ["x" * 2001, "\x00"])

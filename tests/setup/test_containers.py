@@ -59,7 +59,7 @@ def test_nothing_starts_before_the_tables_are_there(name: str, services: dict[st
 
 
 def test_no_secret_has_a_default() -> None:
-    for secret in ("POSTGRES_PASSWORD", "MCPDESK_SECRET_KEY", "MCPDESK_ENCRYPTION_KEYS"):
+    for secret in ("POSTGRES_PASSWORD", "MCPDESK_SECRET_KEY", "MCPDESK_ENCRYPTION_KEYS", "MCPDESK_SEAL_KEY"):
         assert re.findall(rf"\${{{secret}:\?[^}}]+}}", COMPOSE)
         assert not re.findall(rf"\${{{secret}(?!:\?)", COMPOSE)
 

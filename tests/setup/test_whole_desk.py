@@ -22,7 +22,7 @@ ADMIN = {
 }
 # what `./desk test` gives the tests belongs to its own services
 NOT_OURS = {"DATABASE_URL", "REDIS_URL", "CELERY_BROKER_URL", "DJANGO_SETTINGS_MODULE"}
-NOT_OURS |= {"MCPDESK_SECRET_KEY", "MCPDESK_ENCRYPTION_KEYS", "MCPDESK_URL"}
+NOT_OURS |= {"MCPDESK_SECRET_KEY", "MCPDESK_ENCRYPTION_KEYS", "MCPDESK_SEAL_KEY", "MCPDESK_URL"}
 
 
 class Desk:
@@ -188,6 +188,7 @@ def test_a_database_and_a_redis_of_ones_own_replace_the_embedded_ones(
         "REDIS_URL": os.environ["MCPDESK_TEST_REDIS_URL"],
         "MCPDESK_SECRET_KEY": "k" * 50,
         "MCPDESK_ENCRYPTION_KEYS": "dGVzdHMtb25seS10ZXN0cy1vbmx5LXRlc3RzLW9ubHk=",
+        "MCPDESK_SEAL_KEY": "dGVzdHMtb25seS10ZXN0cy1vbmx5LXRlc3RzLW9ubHk=",
     }
     desk = Desk(tmp_path, port, **ADMIN, **given)
     desk.read_until("^Data: ")
@@ -206,6 +207,7 @@ def test_without_keys_a_database_of_ones_own_is_refused_with_what_to_set(
     assert desk.end() == 1
     assert "MCPDESK_SECRET_KEY is not set" in desk.said
     assert "MCPDESK_ENCRYPTION_KEYS is not set" in desk.said
+    assert "MCPDESK_SEAL_KEY is not set" in desk.said
     assert "Traceback" not in desk.said
 
 
@@ -216,6 +218,7 @@ def test_a_database_that_does_not_answer_is_named_without_its_password(tmp_path:
         DATABASE_URL=f"postgresql://me:hush@127.0.0.1:{free_port()}/desk",
         MCPDESK_SECRET_KEY="k" * 50,
         MCPDESK_ENCRYPTION_KEYS="dGVzdHMtb25seS10ZXN0cy1vbmx5LXRlc3RzLW9ubHk=",
+        MCPDESK_SEAL_KEY="dGVzdHMtb25seS10ZXN0cy1vbmx5LXRlc3RzLW9ubHk=",
     )
     assert desk.end() == 1
     assert "The database 'desk' on 127.0.0.1 (DATABASE_URL) does not answer" in desk.said
