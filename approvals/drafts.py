@@ -18,12 +18,24 @@ def save(
 ) -> bool:
     """Keep what was typed; False where it is not kept (too big, or this person has decided).
 
-    What looks like a secret is never kept: it is typed again. The lock keeps a late autosave from
-    bringing a draft back after the decision that deleted it.
+    What looks like a secret is never kept: it is typed again.
     """
     kept = {
         f.name: submitted[f.name] for f in asked.fields if f.name in submitted and not f.secret_like
     }
+    return _keep(approval, user, kept, now)
+
+
+def save_reason(
+    approval: Approval, *, user: User, reason: str, usual_reason: str, now: datetime
+) -> bool:
+    """Keep what was typed and picked as the reason of a word on a gate; False as of save()."""
+    typed = {"reason": reason, "usual_reason": usual_reason}
+    return _keep(approval, user, {name: words for name, words in typed.items() if words}, now)
+
+
+def _keep(approval: Approval, user: User, kept: Submitted, now: datetime) -> bool:
+    """The lock keeps a late autosave from bringing back a draft that a decision deleted."""
     if len(canonical(kept)) > MAX_INPUT_REQUEST_BYTES:
         return False
     with transaction.atomic():

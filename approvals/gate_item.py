@@ -79,6 +79,20 @@ class GateItem:
         return self.seen
 
     @property
+    def reason(self) -> str:
+        """What this member has typed, just now or as a draft."""
+        return self.attempt.reason if self.attempt else self._drafted("reason")
+
+    @property
+    def usual_reason(self) -> str:
+        """The usual reason that they have picked."""
+        return self.attempt.usual_reason if self.attempt else self._drafted("usual_reason")
+
+    def _drafted(self, name: str) -> str:
+        kept = self.draft.submitted if self.draft else None
+        return str(kept.get(name, "")) if kept else ""
+
+    @property
     def can_remember(self) -> bool:
         """Whether what this member has just approved can still be remembered."""
         return self.standing is Standing.YOU_DECIDED and self.remember_form is not None

@@ -85,10 +85,10 @@ def _gate_not_done(
 ) -> HttpResponse:
     """The gate as it is now, with why nothing was decided and with the reason that was typed."""
     member, approval = door(request, approval_id)
-    reason = request.POST.get("reason", "")[:MAX_REASON_CHARS]
+    _keep(request, member, approval, asked_of(member, approval))
     attempt = gate_item.Attempt(
         sentence,
-        reason,
+        _typed_reason(request),
         forms.opened(request.POST),
         usual_reason=request.POST.get("usual_reason", ""),
         remembers=request.POST.get("remember") == "on",
@@ -146,10 +146,21 @@ def cancel_operation(request: MemberRequest, approval_id: UUID) -> HttpResponse:
 
 
 def _keep(request: MemberRequest, member: Member, approval: Approval, asked: Question) -> bool:
-    if approval.kind == Kind.GATE or not access.may_decide(member, approval):
+    if not access.may_decide(member, approval):
         return False
+    user, now = member.user, timezone.now()
+    if approval.kind == Kind.GATE:
+        usual = request.POST.get("usual_reason", "")
+        typed_reason = _typed_reason(request)
+        return drafts.save_reason(
+            approval, user=user, reason=typed_reason, usual_reason=usual, now=now
+        )
     typed = forms.submitted(request.POST, asked)
-    return drafts.save(approval, asked, user=member.user, submitted=typed, now=timezone.now())
+    return drafts.save(approval, asked, user=user, submitted=typed, now=now)
+
+
+def _typed_reason(request: MemberRequest) -> str:
+    return request.POST.get("reason", "")[:MAX_REASON_CHARS]
 
 
 def _decided(request: MemberRequest, member: Member, outcome: outcomes.Decided) -> HttpResponse:

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from approvals import clockwork
-from approvals.models import Approval, ApprovalState, Vote
+from approvals.models import Approval, ApprovalState, Draft, ReasonPreset, Verdict, Vote
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.models import Membership, Role
 from tasks_monitor.models import Tool
@@ -196,6 +196,43 @@ def test_the_page_costs_the_same_for_any_number_of_people(
     with django_assert_max_num_queries(44):
         page = browser.get(url).content.decode()
     assert "and others" in page
+
+
+@pytest.mark.parametrize("name", ["inbox_draft", "inbox_snooze"])
+def test_a_typed_reason_is_kept_for_its_writer_alone_and_gone_once_they_decide(
+    operator: Member, approver: Member, join: Join, name: str
+) -> None:
+    approval = a_gate(operator, {"quorum": 2})
+    ReasonPreset.objects.create(team=approval.team, verdict=Verdict.DENY, text="Not in the freeze")
+    typed = {"reason": "Half a <thought>", "usual_reason": "Not in the freeze"}
+    _browser(approver).post(reverse(name, args=[approval.pk]), typed)
+    page = _page(approver, approval)
+    assert "Half a &lt;thought&gt;</textarea>" in page
+    assert "<option selected>Not in the freeze</option>" in page
+    assert "Your draft of" in page
+    colleague = join()
+    assert "thought" not in _page(colleague, approval)
+    _post(approver, approval, "approve", reason="whole")
+    assert "thought" not in _page(approver, approval)
+    assert not Draft.objects.filter(user=approver.user).exists()
+
+
+def test_a_reason_typed_when_somebody_else_was_first_stays_to_be_read(
+    operator: Member, approver: Member, join: Join
+) -> None:
+    approval = a_gate(operator)
+    typed = {"reason": "Too early in the day"}
+    _browser(approver).post(reverse("inbox_draft", args=[approval.pk]), typed)
+    say(approval, join())
+    assert "What you had typed" in _page(approver, approval)
+    assert "Too early in the day" in _page(approver, approval)
+
+
+def test_nobody_keeps_a_reason_for_what_they_may_not_decide(operator: Member, join: Join) -> None:
+    approval, viewer = a_gate(operator), join(Role.VIEWER)
+    for member in (operator, viewer):
+        _browser(member).post(reverse("inbox_draft", args=[approval.pk]), {"reason": "mine"})
+    assert not Draft.objects.exists()
 
 
 def test_not_now_puts_it_aside_and_another_teams_person_finds_nothing(
