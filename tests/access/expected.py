@@ -75,7 +75,7 @@ ROWS: dict[str, Row | Open] = {
     # --- the shell
     "": Row(
         get=EVERYBODYS,
-        at=("/", "/?range=90d&server={server}&tool={tool}"),
+        at=("/", "/?range=90d"),
         parts=("dashboard-now", "dashboard-charts"),
     ),
     "health/": Open("/health/", 200, 200),
