@@ -26,6 +26,8 @@ _PLAIN: Final = (
         list("-0123456789"),
     ),
 )
+#: No page could show one, nor the sentence that repeats it (Unicode 17, D72).
+_HALF: Final = re.compile("[\ud800-\udfff]")
 
 
 class BadFile(ValueError):
@@ -140,6 +142,8 @@ def _check(text: str) -> None:
             raise BadFile(f"Line {_line(event)}: anchors and aliases (& and *) are not taken.")
         if getattr(event, "tag", None):
             raise BadFile(f"Line {_line(event)}: tags (!) are not taken.")
+        if isinstance(event, yaml.ScalarEvent) and _HALF.search(event.value):
+            raise BadFile(f"Line {_line(event)}: half a character (a surrogate) is no text.")
         documents += isinstance(event, yaml.DocumentStartEvent)
         nodes += isinstance(event, yaml.NodeEvent)
         depth += isinstance(event, yaml.CollectionStartEvent)

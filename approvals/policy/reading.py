@@ -1,5 +1,6 @@
 """From JSON to a rule: strict, since what is not understood must not be passed over."""
 
+import json
 import re
 from typing import Final
 
@@ -106,8 +107,17 @@ def read_condition(raw: object) -> Condition:
         raise BadRule("A condition has no value to compare with.")
     if nests_deeper(one["value"], MAX_VALUE_DEPTH):
         raise BadRule(f"A condition compares with a value nested at most {MAX_VALUE_DEPTH} deep.")
+    _check_sendable(one["value"])
     _check_operand(operator, one["value"])
     return Condition(read_path(one.get("path")), operator, one["value"])
+
+
+def _check_sendable(value: object) -> None:
+    """Refuse what no argument can be, and no page and no file could show."""
+    try:
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError:
+        raise BadRule("A condition compares with a value of JSON, in valid Unicode.") from None
 
 
 def _check_operand(operator: Operator, value: object) -> None:

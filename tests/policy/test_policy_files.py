@@ -16,7 +16,6 @@ from tests.conftest import CHECKOUT
 _ODD = (
     *("no", "Yes", "off", "~", "null", "012", "1e5", "1_000", "0x1F", "2026-01-01", "12:30:45"),
     *("=", "<<", "&a", "*a", "!x", "- x", "a: b", "# x", " x ", "\r\n", "\u2028", "\x85", "\x00"),
-    "\ud800",
 )
 _text = st.text(max_size=30) | st.sampled_from(_ODD)
 _json = st.recursive(
@@ -68,6 +67,8 @@ def test_numbers_truth_and_nothing_are_written_as_in_json() -> None:
         ("mcpdesk_policy: 1\nrules:\n- effect: ask\n  effect: allow", "Line 4: “effect”"),
         ("mcpdesk_policy: 1\nrules:\n- 1: x", "Line 3: a name must be text"),
         ("mcpdesk_policy: 1\nrules:\n- &a x\n- *a", "Line 3: anchors and aliases"),
+        ('mcpdesk_policy: 1\nrules:\n- "a\\ud800"', "Line 3: half a character"),
+        ('mcpdesk_policy: 1\nrules:\n- "a\\udfff": 1', "Line 3: half a character"),
         ("mcpdesk_policy: 1\nrules: [!!python/object/apply:os.getcwd []]", "Line 2: tags"),
         ("mcpdesk_policy: 1\nrules: [!!float 1]", "Line 2: tags"),
         ("mcpdesk_policy: 1\nrules: []\n---\nx", "Line 3: a file holds one policy"),

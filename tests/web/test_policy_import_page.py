@@ -84,6 +84,7 @@ def test_a_file_is_read_like_the_text(client: Client) -> None:
         ({"file": b"x" * (256 * 1024 + 1)}, "larger than 256 KiB"),
         ({"text": FILE.replace("allow", "permit")}, "Rule 1 (Reads): The effect is one of"),
         ({"text": FILE.replace("name: Reads", "name: &x Reads")}, "Line 3: anchors and aliases"),
+        ({"text": FILE.replace("Reads", '"Reads\\udc00"')}, "Line 3: half a character"),
         ({"text": FILE.replace("Reads", "<script>")[:60] + "\n- ]"}, "this is not YAML"),
     ],
 )
