@@ -1,6 +1,7 @@
 """Claim: takes due messages from PostgreSQL under a lease, one at a time for each target.
 
-A worker that dies leaves its leases to end; then the message goes once more, under the same id.
+A worker that dies leaves its leases to end; then the message goes once more, under the same id, as
+often as after any other failure.
 """
 
 import uuid
@@ -13,6 +14,7 @@ from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from mcpdesk.notify.models import TO_SEND, Medium, Message, MessageState
+from mcpdesk.notify.settle import MAX_ATTEMPTS, left_behind
 
 #: Longer than any way of sending takes (posting.TIMEOUT_S; a mail server's answers).
 LEASE: Final = timedelta(seconds=120)
@@ -38,7 +40,7 @@ def anything_due(now: datetime) -> bool:
 def claim(now: datetime, limit: int) -> list[Parcel]:
     """Take up to `limit` parcels that are due at `now` (aware UTC), the longest due first."""
     with transaction.atomic():
-        _give_up_unwanted(now)
+        _give_up_left_behind(now)
         first = _first_of_each_target(now).select_for_update(skip_locked=True, of=("self",))
         return [_take(message, now) for message in first[:limit]]
 
@@ -79,12 +81,13 @@ def _take(message: Message, now: datetime) -> Parcel:
     return parcel
 
 
-def _give_up_unwanted(now: datetime) -> None:
-    """What nobody wants any more, and whose sender did not come back, is not sent again."""
-    left = Message.objects.filter(
-        state=MessageState.SENDING, unwanted=True, leased_until__lte=now
-    ).order_by("pk")
-    ids = list(left.select_for_update(skip_locked=True).values_list("pk", flat=True))
-    Message.objects.filter(pk__in=ids).update(
-        state=MessageState.DROPPED, finished_at=now, next_at=None, lease_token=None
-    )
+def _give_up_left_behind(now: datetime) -> None:
+    """What nobody wants any more, or no sender ever comes back from, is not sent again.
+
+    Otherwise a message that ends its worker, or that takes longer than its lease, goes on forever.
+    """
+    over = Q(unwanted=True) | Q(attempts__gte=MAX_ATTEMPTS)
+    left = Message.objects.filter(over, state=MessageState.SENDING, leased_until__lte=now)
+    locked = left.order_by("pk").select_for_update(skip_locked=True, of=("self",))
+    for message in locked.select_related("user", "channel"):
+        left_behind(message, now)

@@ -19,6 +19,7 @@ MAX_ATTEMPTS: Final = len(PAUSES_S) + 1
 #: However long the other side asks for, one message waits no longer (s).
 MAX_PAUSE_S: Final = 18_000.0
 _JITTER = 0.2
+NOBODY_CAME_BACK: Final = "Whoever sent it never came back to say what became of it."
 GONE = "The receiver says that this address is gone (HTTP 410)."
 
 
@@ -65,6 +66,11 @@ def _failed(message: Message, result: NotSent, now: datetime) -> None:
         message.next_at = now + timedelta(seconds=pause)
         message.last_error = result.sentence
         _save(message, "next_at", "last_error")
+
+
+def left_behind(message: Message, now: datetime) -> None:
+    """Its lease ended, and it is not sent once more; `message` is locked."""
+    _failed(message, NotSent(NOBODY_CAME_BACK), now)
 
 
 def pause_s(attempts: int, after_s: float | None, spread: Callable[[float, float], float]) -> float:

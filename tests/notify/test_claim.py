@@ -13,12 +13,16 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from approvals.models import Approval
-from mcpdesk.accounts.models import Team
+from mcpdesk.accounts.access import Member
+from mcpdesk.accounts.models import Role, Team
+from mcpdesk.audit.models import Event
 from mcpdesk.notify import claim as claiming
+from mcpdesk.notify.channels import Who, send_again
 from mcpdesk.notify.claim import LEASE, Parcel, anything_due, claim
 from mcpdesk.notify.deliver import deliver
 from mcpdesk.notify.models import Message, MessageState
-from tests.factories import NOW, ApprovalFactory
+from mcpdesk.notify.settle import MAX_ATTEMPTS, NOBODY_CAME_BACK
+from tests.factories import NOW, ApprovalFactory, MembershipFactory
 from tests.notify.conftest import put, webhook
 from tests.notify.receiver import Receiver
 
@@ -62,6 +66,24 @@ def test_what_nobody_wants_any_more_is_not_taken_up_after_its_sender_died(
     Message.objects.update(unwanted=True)
     assert claim(DUE + LEASE, 1) == []
     assert Message.objects.get().state == MessageState.DROPPED
+
+
+@pytest.mark.django_db
+def test_what_no_sender_comes_back_from_is_given_up_and_can_be_sent_again(
+    approval: Approval, team: Team
+) -> None:
+    webhook(team)
+    put(approval)
+    moments = [DUE + LEASE * number for number in range(MAX_ATTEMPTS + 1)]
+    assert [len(claim(at, 1)) for at in moments] == [1] * MAX_ATTEMPTS + [0]
+    message = Message.objects.get()
+    assert (message.state, message.last_error) == (MessageState.DEAD, NOBODY_CAME_BACK)
+    assert not anything_due(moments[-1] + LEASE)
+    assert Event.objects.filter(kind="notice.given_up", approval_id=approval.pk).count() == 1
+    admin = MembershipFactory(team=team, role=Role.ADMIN)
+    who = Who(Member(admin.user, team, Role.ADMIN), moments[-1])
+    send_again(message.pk, who=who)
+    assert len(claim(moments[-1], 1)) == 1
 
 
 @pytest.mark.django_db
