@@ -242,6 +242,7 @@ def test_without_javascript_a_tool_is_started_and_its_page_read(
     page.get_by_role("button", name="Start").click()
     expect(page.locator("h1")).to_have_text("count")
     expect(page.locator(".state-line")).to_contain_text("Ready to be sent")
+    page.locator("#cancel-operation summary").click()
     page.get_by_role("button", name="Ask to cancel").click()
     expect(page.locator(".state-line")).to_contain_text("Cancelled")
 
