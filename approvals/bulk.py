@@ -224,7 +224,7 @@ def _line(approval: Approval, outcome: Outcome | VerdictOutcome, verdict: Verdic
         case Missing():
             return Line(None, False, GONE)
         case Voted():
-            return Line(approval, True, f"{_SAID[verdict]} {came_to(outcome.came_to)}")
+            return Line(approval, True, f"{_SAID[verdict]} {came_to(approval, outcome.came_to)}")
         case Decided():
             word = "Approved" if verdict is Verdict.APPROVE else "Declined"
             return Line(approval, True, f"{word}. The answer is saved and on its way.")

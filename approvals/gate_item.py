@@ -168,10 +168,10 @@ def _claims(approval: Approval) -> tuple[str, ...]:
     return ToolView.of(tool).claims if tool else ()
 
 
-def came_to(decision: policy.Decision) -> str:
-    """What became of it by this person's word, in a sentence."""
+def came_to(approval: Approval, decision: policy.Decision) -> str:
+    """What became of the gate by this person's word, in a sentence."""
     if isinstance(decision, policy.Approved):
         return "It is sent as soon as a worker is free."
     if isinstance(decision, policy.Waiting):
         return f"Nothing is sent yet: waiting for {decision.missing} more of {decision.needed}."
-    return "Nothing was sent."
+    return "It is not sent again." if approval.sends_again else "Nothing was sent."

@@ -285,6 +285,11 @@ class Approval(models.Model):
         return min((at for at in deadlines if at is not None), default=None)
 
     @property
+    def sends_again(self) -> bool:
+        """Whether this gate is about a call that was sent before and broke (gate.ask_again)."""
+        return self.kind == Kind.GATE and self.created_at != self.operation.created_at
+
+    @property
     def overrun(self) -> str:
         """Whose time ran out on an item that expired, ours or the server's, in words."""
         is_ours = self.deadline_at and self.closed_at and self.deadline_at <= self.closed_at

@@ -156,12 +156,20 @@ def _tell(
 
 
 def _asked(approval: Approval) -> Notice:
-    what = "Approve this call?" if approval.kind == Kind.GATE else "Answer a question:"
-    sentence = (
-        "Somebody wants to run a tool, and it waits for your decision. Nothing was sent yet."
-        if approval.kind == Kind.GATE
-        else "A server asks before it goes on, and the question is put to you."
-    )
+    if approval.kind != Kind.GATE:
+        sentence = "A server asks before it goes on, and the question is put to you."
+        return _notice(approval, Topic.ASKED, "approval.opened", "Answer a question:", sentence)
+    if approval.sends_again:
+        what = "Send this call again?"
+        sentence = (
+            "A call was sent before, and what became of it is not known. Somebody wants to send it "
+            "again, and it waits for your decision."
+        )
+    else:
+        what = "Approve this call?"
+        sentence = (
+            "Somebody wants to run a tool, and it waits for your decision. Nothing was sent yet."
+        )
     return _notice(approval, Topic.ASKED, "approval.opened", what, sentence)
 
 
