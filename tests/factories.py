@@ -10,6 +10,7 @@ from factory.django import DjangoModelFactory
 
 from approvals.models import Approval, Audience, Effect, Kind, PolicyRule, Shape
 from mcpdesk.accounts.models import Absence, Membership, Role, Team, User
+from tasks_monitor.engine import words
 from tasks_monitor.models import (
     Answerers,
     Attempt,
@@ -148,6 +149,7 @@ class HistoryEntryFactory(DjangoModelFactory):
     took_ms = factory.LazyAttribute(
         lambda o: o.finished_at and (o.finished_at - o.created_at) // timedelta(milliseconds=1)
     )
+    words = factory.LazyAttribute(lambda o: words.of_new(o.operation))
 
 
 class AttemptFactory(DjangoModelFactory):

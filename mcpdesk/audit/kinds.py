@@ -191,6 +191,18 @@ KINDS: dict[str, Kind] = {
     "channel.rotated": _kind("{actor} gave the channel {channel} a new secret", "channel"),
     "channel.removed": _kind("{actor} deleted the channel {channel}", "channel"),
     "notices.arguments": _kind("{actor} switched arguments in messages {to}", "to"),
+    # what is taken out of the desk
+    "export.begun": _kind(
+        "{actor} exports {subject} as {format}, {payloads} (narrowed by: {filters})",
+        "subject",
+        "format",
+        "filters",
+        "payloads",
+    ),
+    "export.resumed": _kind(
+        "{actor} goes on with an export of {subject}, behind row {rows}", "subject", "rows"
+    ),
+    "export.finished": _kind("{actor} has {rows} rows of {subject}", "subject", "rows"),
     # people
     "member.added": _kind("{actor} added {person} as {role}", "role", people=("person",)),
     "member.role_changed": _kind(
