@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from tasks_monitor.views import holds, operations, servers
+from tasks_monitor.views import durations, holds, operations, servers
 
 urlpatterns = [
     path("operations/", operations.operation_list, name="operations"),
@@ -17,6 +17,7 @@ urlpatterns = [
     path("servers/<int:pk>/edit/", servers.server_edit, name="server_edit"),
     path("servers/<int:pk>/pause/", servers.server_pause, name="server_pause"),
     path("servers/<int:pk>/test/", servers.server_test, name="server_test"),
+    path("servers/<int:pk>/durations/", durations.durations, name="server_durations"),
     path("holds/new/", holds.hold_new, name="hold_new"),
     path("holds/<int:pk>/end/", holds.hold_end, name="hold_end"),
 ]

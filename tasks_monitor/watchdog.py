@@ -6,6 +6,8 @@ import threading
 from django.db import Error, close_old_connections, connection
 from django.utils import timezone
 
+from mcpdesk.notify.claim import anything_due
+from mcpdesk.notify.deliver import deliver
 from tasks_monitor.engine.watch import EVERY_S, Watch
 
 logger = logging.getLogger(__name__)
@@ -18,6 +20,8 @@ def watch(stop: threading.Event) -> None:
         close_old_connections()
         try:
             watcher.look(timezone.now())
+            if "clock" in watcher.missing and anything_due(timezone.now()):
+                deliver(timezone.now)
         except Error as error:
             logger.warning("could not watch the clock: %s", type(error).__name__)
         except Exception:

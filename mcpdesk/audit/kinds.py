@@ -167,10 +167,13 @@ KINDS: dict[str, Kind] = {
     ),
     "server.unreachable": _kind("{server} cannot be reached: {reason}", "server", "reason"),
     "server.reachable": _kind("{server} can be reached again", "server"),
+    "server.limit_set": _kind(
+        "{actor} set how long {tool} on {server} may take: {limit}", "tool", "server", "limit"
+    ),
     "hold.begun": _kind("{actor} stopped everything that is sent to {scope}", "scope"),
     "hold.ended": _kind("{actor} let it go on to {scope}, after {seconds} s", "scope", "seconds"),
     # what people are told
-    "alert.raised": _kind("The admins were alerted ({about})", "about"),
+    "alert.raised": _kind("Operators and admins were alerted ({about})", "about"),
     "alert.closed": _kind("{actor} closed an alert ({about})", "about"),
     "notice.sent": _kind(
         "{to} was told by {medium} ({topic})", "to", "medium", "topic", people=("to",)

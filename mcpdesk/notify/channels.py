@@ -13,10 +13,9 @@ from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import Team
 from mcpdesk.audit.log import Actor, record
 from mcpdesk.http.addresses import origin_of
-from mcpdesk.notify import alerts, doorbell, outbox
+from mcpdesk.notify import doorbell, outbox
 from mcpdesk.notify.media import webhook
 from mcpdesk.notify.models import (
-    Alert,
     Channel,
     ChannelKind,
     Message,
@@ -203,15 +202,6 @@ def allow_arguments(allowed: bool, *, who: Who) -> None:
     notices.save(update_fields=["with_arguments"])
     to = "on" if allowed else "off"
     record("notices.arguments", team_id=team.pk, actor=who.actor, now=who.now, to=to)
-
-
-@transaction.atomic(durable=True)
-def close_alert(alert_id: int, *, who: Who) -> None:
-    """Say that an alert has been seen to. It comes again if its matter does. Raises Refused."""
-    team = locked(who)
-    alert = Alert.objects.filter(team=team, pk=alert_id).first()
-    if alert is not None:
-        alerts.close_alert(team.pk, alert.matter, who.now, actor=who.actor)
 
 
 def locked(who: Who) -> Team:

@@ -31,7 +31,8 @@ _FOR_CHANNELS = [
     (Topic.REMINDER.value, "A reminder that it still waits"),
     (Topic.ESCALATION.value, "It is put to more people"),
     (Topic.COMMENT.value, "A comment was written"),
-    (Topic.ALERT.value, "Alerts for admins"),
+    (Topic.ALERT.value, Topic.ALERT.label),
+    (Topic.ENDED.value, "A call ended, or cannot go on without somebody"),
 ]
 
 

@@ -268,7 +268,7 @@ class Message(models.Model):
 
 
 class Alert(models.Model):
-    """Something that operators and admins have to look at; one is open for each matter of a team."""
+    """What operators and admins have to look at; one is open for each matter of a team."""
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="alerts")
     matter = models.CharField(max_length=120)

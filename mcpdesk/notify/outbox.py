@@ -4,8 +4,8 @@ Every function is called in the transaction of that change. Nothing here talks t
 message waits a moment before it leaves, and is dropped if its matter closes meanwhile.
 """
 
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
@@ -52,8 +52,8 @@ class Notice:
     """What is to be said, in our own words; what others named is quoted, or stands in `facts`.
 
     `event` is what a webhook is told happened. `path` leads to the page. `arguments` (JSON text)
-    leave the desk only where the team allows it. `step` tells two of one event apart: the same
-    event, step and recipient of a matter are never told twice.
+    leave the desk only where the team allows it. `data` goes to webhooks alone. `step` tells two of
+    one event apart: the same event, step and recipient of a matter are never told twice.
     """
 
     topic: Topic
@@ -63,6 +63,7 @@ class Notice:
     path: str
     facts: tuple[tuple[str, str], ...] = ()
     arguments: str = ""
+    data: Mapping[str, Any] = field(default_factory=dict)
     step: str = ""
 
     def as_json(self) -> dict[str, Any]:
@@ -73,6 +74,7 @@ class Notice:
             "path": self.path,
             "facts": [[one_line(label), one_line(value)] for label, value in self.facts],
             "arguments": _cut(self.arguments),
+            "data": dict(self.data),
         }
 
 
@@ -90,16 +92,29 @@ def tell(
     to: Collection[int],
     now: datetime,
     channels: bool = True,
+    wait: timedelta = WAIT,
 ) -> None:
     """Tell these people (ids of users), and the team's channels that want this topic.
 
-    Whoever does not want the topic, or cannot be reached, is left out. `now` is aware UTC.
+    Whoever does not want the topic, or cannot be reached, is left out. `now` is aware UTC; a
+    message leaves `wait` later, if its matter is not over by then.
     """
     notice = _allowed(about.team_id, notice)
-    found = list(_to_people(about, notice, to, now))
+    ready = now + wait
+    found = list(_to_people(about, notice, to, now, ready))
     if channels:
-        found += _to_channels(about, notice, now)
+        found += _to_channels(about, notice, now, ready)
     Message.objects.bulk_create(found, ignore_conflicts=True)
+
+
+def is_wanted(team_id: int, topic: Topic, to: Collection[int]) -> bool:
+    """Whether a channel of the team, or one of these people, asked for what is told on request."""
+    channels = Channel.objects.filter(team_id=team_id, enabled=True, topics__contains=[topic.value])
+    if not to:
+        return channels.exists()
+    people = Preference.objects.filter(user_id__in=to, topics__contains=[topic.value])
+    found = channels.values("pk").union(people.values("pk"))
+    return bool(found[:1])
 
 
 def tell_channel(about: About, notice: Notice, channel: Channel, *, now: datetime) -> None:
@@ -177,20 +192,25 @@ def arguments_allowed(team_id: int) -> bool:
 
 
 def _to_people(
-    about: About, notice: Notice, to: Collection[int], now: datetime
+    about: About, notice: Notice, to: Collection[int], now: datetime, ready: datetime
 ) -> Iterator[Message]:
     in_use = PushSubscription.objects.filter(off_at__isnull=True)
     people = User.objects.filter(pk__in=to, is_active=True).select_related("notices")
     for user in people.prefetch_related(Prefetch("push_subscriptions", in_use)):
         wishes = _wishes(user)
         if notice.topic in wishes.topics:
-            yield from _to_person(about, notice, user, wishes, now)
+            yield from _to_person(about, notice, user, wishes, now, ready)
 
 
 def _to_person(
-    about: About, notice: Notice, user: User, wishes: Preference, now: datetime
+    about: About,
+    notice: Notice,
+    user: User,
+    wishes: Preference,
+    now: datetime,
+    ready: datetime,
 ) -> Iterator[Message]:
-    zone, ready = zone_of(user), now + WAIT
+    zone = zone_of(user)
     digest = wishes.timing != Timing.AT_ONCE
     if wishes.email and sends_mail():
         at = (quiet.in_digest if digest else quiet.at_once)(wishes, zone, ready)
@@ -217,12 +237,12 @@ def _to_person(
         )
 
 
-def _to_channels(about: About, notice: Notice, now: datetime) -> list[Message]:
+def _to_channels(about: About, notice: Notice, now: datetime, ready: datetime) -> list[Message]:
     wanting = Channel.objects.filter(
         team_id=about.team_id, enabled=True, topics__contains=[notice.topic.value]
     )
     return [
-        _channel_message(about, notice, channel, at=now + WAIT, now=now)
+        _channel_message(about, notice, channel, at=ready, now=now)
         for channel in wanting
         if channel.kind != Medium.EMAIL or sends_mail()
     ]

@@ -30,8 +30,14 @@ def of_approval(approval_id: UUID) -> QuerySet[Message]:
 
 
 def open_alerts(team_id: int) -> QuerySet[Alert]:
-    """What the admins of a team have to look at, the latest first."""
+    """What operators and admins of a team have to look at, the latest first."""
     return Alert.objects.filter(team_id=team_id, closed_at__isnull=True)
+
+
+def past_alerts(team_id: int) -> QuerySet[Alert]:
+    """What they had to look at, with who saw to it, the latest to close first."""
+    past = Alert.objects.filter(team_id=team_id, closed_at__isnull=False)
+    return past.select_related("closed_by").order_by("-closed_at", "-id")
 
 
 def dead_letters(team_id: int) -> QuerySet[Message]:

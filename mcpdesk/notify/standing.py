@@ -15,7 +15,7 @@ from mcpdesk.notify.models import Message, Topic
 Concern = Callable[[Message, Member | None], str | None]
 
 NOT_A_MEMBER = "No longer a member of the team."
-NOT_AN_ADMIN = "No longer an admin of the team."
+NOT_ALERTED = "No longer an operator or admin of the team."
 CHANNEL_OFF = "The channel is switched off."
 BROWSER_OFF = "The browser does not take messages any more."
 
@@ -40,8 +40,8 @@ def why_not(message: Message) -> str | None:
     member = access.member_in(message.user, message.team_id)
     if member is None:
         return NOT_A_MEMBER
-    if message.topic == Topic.ALERT and not member.may(Permission.ADMINISTER):
-        return NOT_AN_ADMIN
+    if message.topic == Topic.ALERT and not member.may(Permission.OPERATE):
+        return NOT_ALERTED
     return _matter(message, member)
 
 

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from mcpdesk.notify.views import channels, mine
+from mcpdesk.notify.views import alerts, channels, mine
 
 urlpatterns = [
     path("team/channels/", channels.overview, name="channels"),
@@ -12,7 +12,9 @@ urlpatterns = [
     path("team/channels/<int:pk>/test/", channels.test, name="channel_test"),
     path("team/channels/<int:pk>/delete/", channels.delete, name="channel_delete"),
     path("team/messages/<uuid:message_id>/again/", channels.again, name="message_again"),
-    path("team/alerts/<int:pk>/close/", channels.alert_close, name="alert_close"),
+    path("alerts/", alerts.overview, name="alerts"),
+    path("alerts/<int:pk>/seen/", alerts.seen, name="alert_seen"),
+    path("shell/alerts-badge/", alerts.badge, name="alerts_badge"),
     path("profile/notifications/", mine.mine, name="my_notifications"),
     path("profile/notifications/browsers/", mine.subscribe, name="browser_subscribe"),
     path(

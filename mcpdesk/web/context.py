@@ -11,6 +11,7 @@ from approvals.selectors import badge_count
 from mcpdesk.accounts.access import Member, Permission
 from mcpdesk.accounts.adapter import sends_mail
 from mcpdesk.accounts.guard import MemberRequest
+from mcpdesk.notify import alerts
 from mcpdesk.notify.models import Alert
 from mcpdesk.notify.selectors import open_alerts
 from tasks_monitor.engine.heartbeat import silences
@@ -34,6 +35,9 @@ _PLACES = (
     ("Policies", "/policies/"),
     ("Team", "/team/"),
 )
+_WATCHERS_PLACES = (("Alerts", alerts.PAGE),)
+#: The badge says how many alerts are open, up to this many.
+_MOST_ALERTS = 99
 
 
 def shell(request: HttpRequest) -> dict[str, object]:
@@ -45,7 +49,7 @@ def shell(request: HttpRequest) -> dict[str, object]:
         "member": member,
         "sends_mail": sends_mail(),
         "memberships": cast(MemberRequest, request).memberships,
-        "places": [Place(label, path, _is_here(path, request.path)) for label, path in _PLACES],
+        "places": _places(member, request.path),
         "inbox_count": SimpleLazyObject(lambda: badge_count(member)),
         "holds": SimpleLazyObject(lambda: in_force(member.team_id)),
         "may_end_holds": member.may(Permission.ADMINISTER),
@@ -59,6 +63,13 @@ def _is_here(place: str, path: str) -> bool:
     return path == place if place == "/" else path.startswith(place)
 
 
+def _places(member: Member, here: str) -> list[Place]:
+    places = _PLACES + (_WATCHERS_PLACES if member.may(alerts.SEES_TO_ALERTS) else ())
+    return [Place(label, path, _is_here(path, here)) for label, path in places]
+
+
 def _alerts(member: Member) -> list[Alert]:
-    """What the team's admins have to look at; nothing for others."""
-    return list(open_alerts(member.team_id)) if member.may(Permission.ADMINISTER) else []
+    """What operators and admins have to look at; nothing for others."""
+    if not member.may(alerts.SEES_TO_ALERTS):
+        return []
+    return list(open_alerts(member.team_id)[:_MOST_ALERTS])

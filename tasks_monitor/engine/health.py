@@ -10,7 +10,9 @@ from mcpdesk.audit.log import DESK, record
 from mcpdesk.http.client import FailureKind
 from mcpdesk.mcp import pacing
 from mcpdesk.mcp.replies import ReplyProblem, Unreadable
+from mcpdesk.notify.alerts import close_alert
 from tasks_monitor.engine.claim import ServerFacts
+from tasks_monitor.engine.telling import out_of_reach
 from tasks_monitor.models import Server
 from tasks_monitor.transport import Exchange
 
@@ -63,6 +65,7 @@ def _reached(server_id: int, now: datetime) -> None:
         server.last_problem = ""
         _clear_hold(server, "unreachable")
         _record(server, "server.reachable", now)
+        close_alert(server.team_id, out_of_reach(server_id), now)
     server.unreachable_since, server.failures, server.last_ok_at = None, 0, now
     server.save(
         update_fields=[

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from mcpdesk.audit.log import DESK, Actor, record
-from tasks_monitor.engine import history
+from tasks_monitor.engine import expect, history, telling
 from tasks_monitor.models import (
     Delivery,
     DeliveryState,
@@ -62,6 +62,7 @@ def move(
         "state": after,
         "updated_at": now,
         **_settled(after, now, explanation or reason),
+        **expect.columns(operation, before, after, now),
         **changes,
     }
     if not Operation.objects.filter(pk=operation.pk, state=before).update(**columns):
@@ -79,6 +80,7 @@ def move(
         reason=reason[:200],
         code=code,
     )
+    telling.tell(operation, before, after, reason, now)
     if after in TERMINAL:
         close_questions(operation, after, now)
         drop_answers(operation, "The operation ended before the answer was sent.")

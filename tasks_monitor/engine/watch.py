@@ -1,6 +1,8 @@
-"""Watch: work that nobody has seen for a minute is an alert to the admins of every team.
+"""Watch: work that nobody has seen for a minute is an alert to every team.
 
-What is dead cannot say so: the clock watches the workers, and each worker watches the clock.
+What is dead cannot say so: the clock watches the workers, and each worker watches the clock. Who is
+left sends the messages too: without workers the clock does, without a clock the worker by itself.
+Where neither runs, nobody sends: pages, /readyz and /metrics say so.
 """
 
 from datetime import datetime
@@ -23,7 +25,9 @@ class Watch:
     """
 
     def __init__(self) -> None:
-        self._silent: set[str] = set()
+        self._silent: frozenset[str] = frozenset()
+        #: What was silent at the last two looks.
+        self.missing: frozenset[str] = frozenset()
 
     def look(self, now: datetime) -> None:
         """Raise what is silent, close what is not."""
@@ -34,7 +38,8 @@ class Watch:
                 _close(process, now)
             elif process in self._silent:
                 _raise(silence, now)
-        self._silent = set(found)
+        self.missing = self._silent & found.keys()
+        self._silent = frozenset(found)
 
 
 def _raise(silence: Silence, now: datetime) -> None:

@@ -28,6 +28,7 @@ from tasks_monitor.models import (
 )
 from tests.access.actors import (
     ADMIN,
+    OPERATOR,
 )
 from tests.access.household import NOT_EVEN_ADMINS, Household
 from tests.access.planted import UNSEEN
@@ -117,7 +118,7 @@ def notices(household: Household) -> None:
     alert = Alert.objects.create(
         team=household.team,
         matter="clock",
-        sentence=household.mark("notices", "alert", {ADMIN}),
+        sentence=household.mark("notices", "alert", {OPERATOR, ADMIN}),
         path="/inbox/",
         opened_at=now,
     )

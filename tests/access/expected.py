@@ -125,7 +125,9 @@ ROWS: dict[str, Row | Open] = {
     "team/messages/<uuid:message_id>/again/": Row(
         post=DONE_BY_ADMINS, at=("/team/messages/{given up message}/again/",)
     ),
-    "team/alerts/<int:pk>/close/": Row(post=DONE_BY_ADMINS, at=("/team/alerts/{alert}/close/",)),
+    "alerts/": Row(get=may(*OPERATORS), parts=("alerts-live",)),
+    "alerts/<int:pk>/seen/": Row(post=DONE_BY_OPERATORS, at=("/alerts/{alert}/seen/",)),
+    "shell/alerts-badge/": Row(get=may(*OPERATORS), queries=8),
     "profile/notifications/": Row(
         get=EVERYBODYS, post=SENT_BY_ALL, form={"timing": "at_once", "daily_at": "08:00"}
     ),
@@ -257,6 +259,12 @@ ROWS: dict[str, Row | Open] = {
         post=DONE_BY_ADMINS, at=("/servers/{server}/pause/",), form={"paused": "yes"}
     ),
     "servers/<int:pk>/test/": Row(post=DONE_BY_ADMINS, at=("/servers/{server}/test/",)),
+    "servers/<int:pk>/durations/": Row(
+        get=EVERYBODYS,
+        post=DONE_BY_ADMINS,
+        at=("/servers/{server}/durations/",),
+        form={"tool": "{tool}", "limit": "90"},
+    ),
     # --- the kill switch
     "holds/new/": Row(
         get=may(*OPERATORS),

@@ -32,12 +32,18 @@ def test_the_events_are_those_that_are_sent() -> None:
     documented = {
         name for row in pages.tables(NOTIFICATIONS, "event") for name in pages.code_in(row[0])
     }
-    sources = ["approvals/notices.py", "mcpdesk/notify/alerts.py", "mcpdesk/notify/channels.py"]
+    sources = [
+        "approvals/notices.py",
+        "mcpdesk/notify/alerts.py",
+        "mcpdesk/notify/channels.py",
+        "tasks_monitor/engine/telling.py",
+    ]
     sent = {
         name
         for source in sources
         for name in re.findall(
-            r'"((?:approval|alert|desk)\.[a-z]+)"', (pages.CHECKOUT / source).read_text("utf-8")
+            r'"((?:approval|alert|desk|operation)\.[a-z_]+)"',
+            (pages.CHECKOUT / source).read_text("utf-8"),
         )
     }
     # handing is between two people; the rest of the names are of the log

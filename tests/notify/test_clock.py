@@ -1,11 +1,16 @@
 """The clock rings for messages that are due, and only then."""
 
+import threading
 from datetime import timedelta
+from unittest import mock
 
 import pytest
+import time_machine
 
 from approvals.models import Approval
 from mcpdesk.accounts.models import Team
+from tasks_monitor import watchdog
+from tasks_monitor.engine.heartbeat import beat
 from tasks_monitor.management.commands import clock
 from tests.factories import NOW
 from tests.notify.conftest import put, webhook
@@ -24,3 +29,61 @@ def test_the_clock_rings_once_a_message_is_due(
     put(approval)
     clock.Clock().tick(NOW + timedelta(seconds=after_s), 100.0)
     assert rung.count(clock.TELL) == rings
+
+
+def told_by(
+    monkeypatch: pytest.MonkeyPatch, worker_at: float, ticks: tuple[float, ...]
+) -> tuple[list[str], list[str]]:
+    """Which tasks the clock rang for, and what it sent itself, where a worker was last seen then.
+
+    `worker_at` and `ticks` in s from NOW.
+    """
+    rung: list[str] = []
+    sent: list[str] = []
+    monkeypatch.setattr(clock, "ring_task", lambda name, *_: rung.append(name))
+    monkeypatch.setattr(clock, "ring", lambda *_: None)
+    monkeypatch.setattr(clock, "_deliver", lambda: sent.append("here"))
+    beat("worker", NOW + timedelta(seconds=worker_at))
+    process = clock.Clock()
+    for second in ticks:
+        process.tick(NOW + timedelta(seconds=second), second)
+        if process._telling is not None:
+            process._telling.join()
+    return rung, sent
+
+
+def test_without_a_worker_the_clock_sends_what_is_due_by_itself(
+    approval: Approval, team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    webhook(team)
+    put(approval)
+    rung, sent = told_by(monkeypatch, -600, (15, 40))
+    assert rung.count(clock.TELL) == 1, "one look at something silent is not enough"
+    assert sent == ["here"]
+
+
+def test_with_a_worker_at_work_the_clock_sends_nothing(
+    approval: Approval, team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    webhook(team)
+    put(approval)
+    _, sent = told_by(monkeypatch, 20, (15, 40))
+    assert sent == []
+
+
+@pytest.mark.parametrize(("clock_at", "sent"), [(-600, 1), (0, 0)])
+def test_without_a_clock_a_worker_sends_what_is_due_by_itself(
+    approval: Approval, team: Team, monkeypatch: pytest.MonkeyPatch, clock_at: int, sent: int
+) -> None:
+    webhook(team)
+    put(approval)
+    beat("clock", NOW + timedelta(seconds=clock_at))
+    delivered: list[object] = []
+    stop = mock.Mock(spec=threading.Event)
+    stop.wait.side_effect = [False, False, True]
+    monkeypatch.setattr(watchdog, "deliver", delivered.append)
+    monkeypatch.setattr(watchdog, "close_old_connections", lambda: None)
+    monkeypatch.setattr(watchdog, "connection", mock.Mock())
+    with time_machine.travel(NOW + timedelta(seconds=30), tick=False):
+        watchdog.watch(stop)
+    assert len(delivered) == sent

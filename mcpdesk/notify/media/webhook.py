@@ -81,6 +81,7 @@ def _event(message: Message, words: Words) -> dict[str, Any]:
         "approval": str(message.approval_id) if message.approval_id else None,
         "operation": str(message.operation_id) if message.operation_id else None,
         **{label.lower().replace(" ", "_"): value for label, value in words.facts},
+        **message.content.get("data", {}),
     }
     if words.arguments:
         data["arguments"] = words.arguments

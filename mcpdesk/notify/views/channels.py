@@ -18,7 +18,7 @@ from mcpdesk.notify import channels, outbox, selectors
 from mcpdesk.notify.channels import Who
 from mcpdesk.notify.forms import ChannelForm
 from mcpdesk.notify.media import webhook
-from mcpdesk.notify.models import Alert, Channel, ChannelKind, Topic
+from mcpdesk.notify.models import Channel, ChannelKind, Topic
 
 _BEGINS_WITH = [Topic.ASKED, Topic.REMINDER, Topic.ESCALATION, Topic.ALERT]
 
@@ -26,12 +26,11 @@ _BEGINS_WITH = [Topic.ASKED, Topic.REMINDER, Topic.ESCALATION, Topic.ALERT]
 @require_safe
 @member_required(Permission.ADMINISTER)
 def overview(request: MemberRequest) -> HttpResponse:
-    """Every channel with how it goes, open alerts, and what could not be sent."""
+    """Every channel with how it goes, and what could not be sent."""
     team_id = request.member.team_id
     context = {
         "channels": selectors.channels(team_id),
         "kinds": ChannelKind.choices,
-        "alerts": selectors.open_alerts(team_id),
         "dead": selectors.dead_letters(team_id)[: selectors.SHOWN],
         "with_arguments": outbox.arguments_allowed(team_id),
         "mails": sends_mail(),
@@ -137,18 +136,6 @@ def again(request: MemberRequest, message_id: UUID) -> HttpResponse:
         messages.error(request, refusal.sentence)
     else:
         messages.success(request, "It is on its way again.")
-    return redirect("channels")
-
-
-@require_POST
-@member_required(Permission.ADMINISTER)
-def alert_close(request: MemberRequest, pk: int) -> HttpResponse:
-    """Close an alert that somebody has seen to."""
-    get_object_or_404(Alert, team_id=request.member.team_id, pk=pk)
-    try:
-        channels.close_alert(pk, who=_who(request))
-    except Refused as refusal:
-        messages.error(request, refusal.sentence)
     return redirect("channels")
 
 

@@ -32,6 +32,12 @@ def in_words(seconds: float) -> str:
     return f"{whole // _DAY} days"
 
 
+@register.filter
+def span(seconds: float) -> str:
+    """A span of time (s): "12 min"."""
+    return in_words(seconds)
+
+
 def zone_name(at: datetime) -> str:
     """The zone of a time as people write it; an unnamed one by its offset ("UTC+03")."""
     name = at.tzname() or "UTC"

@@ -1,5 +1,6 @@
 """`./desk clock`: the process that finds what nobody rang for."""
 
+import logging
 import signal
 import threading
 import time
@@ -8,15 +9,19 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand
-from django.db import DatabaseError, close_old_connections
+from django.db import DatabaseError, close_old_connections, connection
 from django.utils import timezone
 
 from mcpdesk.notify.claim import anything_due as anything_to_tell
+from mcpdesk.notify.deliver import deliver
+from tasks_monitor.engine import matters, tally
 from tasks_monitor.engine.doorbell import ring, ring_task
 from tasks_monitor.engine.heartbeat import beat, last_beat
 from tasks_monitor.engine.sweep import anything_due, sweep
 from tasks_monitor.engine.watch import EVERY_S as WATCH_EVERY_S
 from tasks_monitor.engine.watch import Watch
+
+logger = logging.getLogger(__name__)
 
 SWEEP_EVERY_S = 1.0
 #: Unanswered rings are repeated at this pace: a broker without workers must not fill up.
@@ -46,11 +51,23 @@ class Command(BaseCommand):
             self.stderr.write(f"The database did not answer ({type(error).__name__}); going on.")
 
 
+def _deliver() -> None:
+    """In a thread of its own: a receiver that hangs must not stop the clock."""
+    try:
+        deliver(timezone.now)
+    except Exception:
+        logger.exception("the clock could not send messages")
+    finally:
+        connection.close()
+
+
 class Clock:
     """Decides at each tick what to look at; keeps nothing that matters."""
 
     def __init__(self) -> None:
         self._swept_at = self._approvals_at = self._watched_at = float("-inf")
+        self._matters_at = self._counted_at = float("-inf")
+        self._telling: threading.Thread | None = None
         self._rung_at: datetime | None = None
         self._watch = Watch()
 
@@ -63,6 +80,12 @@ class Clock:
         if monotonic - self._watched_at >= WATCH_EVERY_S:
             self._watched_at = monotonic
             self._watch.look(now)
+        if monotonic - self._matters_at >= matters.EVERY_S:
+            self._matters_at = monotonic
+            matters.look(now)
+        if monotonic - self._counted_at >= tally.EVERY_S:
+            self._counted_at = monotonic
+            tally.count(now)
         if not self._is_answered(now):
             return
         if anything_due(now) or self._is_quiet(now):
@@ -72,7 +95,15 @@ class Clock:
             self._approvals_at = monotonic
             ring_task(APPROVALS_SWEEP)
             if anything_to_tell(now):
-                ring_task(TELL)
+                self._tell()
+
+    def _tell(self) -> None:
+        """Have a worker send what is due; where there is none, the clock sends it by itself."""
+        if "worker" not in self._watch.missing:
+            ring_task(TELL)
+        elif self._telling is None or not self._telling.is_alive():
+            self._telling = threading.Thread(target=_deliver, name="tell", daemon=True)
+            self._telling.start()
 
     def _is_answered(self, now: datetime) -> bool:
         """Whether a worker came to the last ring, or it is time to ring once more."""
