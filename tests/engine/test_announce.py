@@ -226,7 +226,14 @@ def test_a_late_answer_after_the_end_is_announced_to_nobody(
 
 
 def reconciled(desk: ScriptedDesk, operation: Operation, choice: Choice) -> None:
-    reconcile(operation.pk, choice=choice, reason=SECRET, actor=desk.actor, now=desk.clock.now)
+    reconcile(
+        operation.pk,
+        choice=choice,
+        reason=SECRET,
+        evidence=SECRET,
+        actor=desk.actor,
+        now=desk.clock.now,
+    )
 
 
 @pytest.mark.parametrize(

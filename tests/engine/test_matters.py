@@ -120,6 +120,7 @@ def test_what_cannot_go_on_is_one_alert_until_somebody_reconciles_it(
         operation.pk,
         choice=choice,
         reason="looked",
+        evidence="seen there",
         actor=scripted.actor,
         now=scripted.clock.now,
     )
