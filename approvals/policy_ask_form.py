@@ -7,8 +7,9 @@ from django import forms
 from approvals import policy
 from approvals.models import Audience
 from approvals.policy.reading_ask import MAX_DEADLINE_S, MAX_QUORUM, MAX_STEPS
+from mcpdesk.durations import UNITS, DurationField
 
-MAX_MINUTES: Final = MAX_DEADLINE_S // 60
+_MINUTE: Final = UNITS["minutes"]
 _NUMBERS: Final = range(1, MAX_STEPS + 1)
 _NOBODY: Final = ("", "Nobody else")
 _BY_SETTING: Final = ("", "As the server or start form says")
@@ -24,7 +25,7 @@ class Step:
 
     def __init__(self, form: "AskForm", number: int) -> None:
         self.number = number
-        self.minutes = form[f"step{number}_min"]
+        self.after = form[f"step{number}_after"]
         self.audience = form[f"step{number}_audience"]
         self.people = form[f"step{number}_people"]
 
@@ -42,12 +43,12 @@ class AskForm(forms.Form):
     four_eyes = forms.BooleanField(
         label="Four eyes: whoever starts it cannot approve it", required=False, initial=True
     )
-    deadline_min = forms.IntegerField(
-        label="Deadline (minutes)",
+    deadline = DurationField(
+        label="Deadline",
+        least=_MINUTE,
+        most=MAX_DEADLINE_S,
         required=False,
-        min_value=1,
-        max_value=MAX_MINUTES,
-        initial=7 * 24 * 60,
+        initial=7 * UNITS["days"],
         help_text="Empty: none. Nothing is ever allowed by a deadline.",
     )
     at_deadline = forms.ChoiceField(
@@ -64,8 +65,8 @@ class AskForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.fields["people"].choices = people  # type: ignore[attr-defined]
         for number in _NUMBERS:
-            self.fields[f"step{number}_min"] = forms.IntegerField(
-                label="After (minutes)", required=False, min_value=1, max_value=MAX_MINUTES
+            self.fields[f"step{number}_after"] = DurationField(
+                label="After", least=_MINUTE, most=MAX_DEADLINE_S, required=False
             )
             self.fields[f"step{number}_audience"] = forms.ChoiceField(
                 label="Also ask", choices=[_NOBODY, *Audience.choices], required=False
@@ -81,28 +82,28 @@ class AskForm(forms.Form):
     @property
     def has_steps(self) -> bool:
         """Whether any step says anything, or is wrong: it must not stay folded."""
-        return any(step.minutes.value() or step.audience.value() for step in self.steps)
+        said = [(step.after.value(), step.audience.value()) for step in self.steps]
+        return any(audience or _number(after) for after, audience in said)
 
     def clean(self) -> dict[str, Any]:
         given = super().clean() or {}
         for number in _NUMBERS:
-            minutes, audience = given.get(f"step{number}_min"), given.get(f"step{number}_audience")
-            if audience and minutes is None and f"step{number}_min" not in self.errors:
-                self.add_error(f"step{number}_min", "Say after how many minutes.")
-            if minutes is not None and not audience:
+            after, audience = given.get(f"step{number}_after"), given.get(f"step{number}_audience")
+            if audience and after is None and f"step{number}_after" not in self.errors:
+                self.add_error(f"step{number}_after", "Say after how long.")
+            if after is not None and not audience:
                 self.add_error(f"step{number}_audience", "Say who is asked then.")
         return given
 
     def raw(self) -> dict[str, Any] | None:
         """What the fields say, as policy.read_ask() takes it."""
         given = self.cleaned_data
-        minutes = given["deadline_min"]
         return {
             "audience": given["audience"],
             "people": _people(given["audience"], given["people"]),
             "quorum": given["quorum"],
             "four_eyes": given["four_eyes"],
-            "deadline_s": None if minutes is None else minutes * 60,
+            "deadline_s": given["deadline"],
             "at_deadline": given.get("at_deadline", "expire"),
             "escalation": [self._step(number) for number in _NUMBERS if self._is_step(number)],
             "remember": given.get("remember", False),
@@ -115,7 +116,7 @@ class AskForm(forms.Form):
         given = self.cleaned_data
         audience = given[f"step{number}_audience"]
         return {
-            "after_s": given[f"step{number}_min"] * 60,
+            "after_s": given[f"step{number}_after"],
             "audience": audience,
             "people": _people(audience, given[f"step{number}_people"]),
         }
@@ -135,8 +136,8 @@ class QuestionsForm(AskForm):
         self.fields["quorum"].required = False
         self.fields["four_eyes"].label = "Four eyes: whoever starts it cannot answer"
         self.fields["four_eyes"].initial = False
-        self.fields["deadline_min"].initial = None
-        self.fields["deadline_min"].help_text = "Empty: none of ours. It can only expire."
+        self.fields["deadline"].initial = None
+        self.fields["deadline"].help_text = "Empty: none of ours. It can only expire."
 
     def raw(self) -> dict[str, Any] | None:
         """As policy.read_questions() takes it; None: the rule says nothing of questions."""
@@ -152,15 +153,20 @@ def initial_of(ask: policy.Ask) -> dict[str, Any]:
         "people": [str(pk) for pk in ask.people],
         "quorum": ask.quorum,
         "four_eyes": ask.four_eyes,
-        "deadline_min": None if ask.deadline_s is None else ask.deadline_s // 60,
+        "deadline": ask.deadline_s,
         "at_deadline": ask.at_deadline.value,
         "remember": ask.remember,
     }
     for number, step in enumerate(ask.escalation, start=1):
-        initial[f"step{number}_min"] = step.after_s // 60
+        initial[f"step{number}_after"] = step.after_s
         initial[f"step{number}_audience"] = step.audience.value
         initial[f"step{number}_people"] = [str(pk) for pk in step.people]
     return initial
+
+
+def _number(after: Any) -> Any:
+    """The number of a duration, as it was posted (with its unit) or as it stands (seconds)."""
+    return after[0] if isinstance(after, list) else after
 
 
 def _people(audience: str, chosen: list[str]) -> list[int]:

@@ -3,14 +3,9 @@
 from django import forms
 
 from approvals.remembered import MAX_HOURS, MIN_HOURS, Scope
+from mcpdesk.durations import UNITS, DurationField
 
-_HOURS = (
-    (1, "for an hour"),
-    (8, "for 8 hours"),
-    (24, "for a day"),
-    (7 * 24, "for a week"),
-    (MAX_HOURS, "for 30 days"),
-)
+_HOUR = UNITS["hours"]
 
 
 class RememberForm(forms.Form):
@@ -24,8 +19,12 @@ class RememberForm(forms.Form):
         label="Started by",
         choices=(("starter", "the same person"), ("team", "anybody who may start it")),
     )
-    remember_hours = forms.TypedChoiceField(
-        label="How long", coerce=int, choices=_HOURS, initial=MIN_HOURS
+    remember_long = DurationField(
+        label="How long",
+        least=MIN_HOURS * _HOUR,
+        most=MAX_HOURS * _HOUR,
+        units=("hours", "days"),
+        initial=MIN_HOURS * _HOUR,
     )
 
     def scope(self) -> Scope:
@@ -34,5 +33,5 @@ class RememberForm(forms.Form):
         return Scope(
             any_arguments=given["remember_arguments"] == "any",
             whole_team=given["remember_for"] == "team",
-            hours=given["remember_hours"],
+            hours=given["remember_long"] // _HOUR,
         )

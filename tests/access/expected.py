@@ -467,7 +467,7 @@ ROWS: dict[str, Row | Open] = {
     "policies/remembered/<uuid:approval_id>/leave/": Row(
         post=SENT_BY_ALL,
         at=("/policies/remembered/{approved gate}/leave/",),
-        form={"remember_arguments": "same", "remember_for": "starter", "remember_hours": "1"},
+        form={"remember_arguments": "same", "remember_for": "starter", "remember_long": "1"},
         acts=(APPROVER,),
     ),
     # --- one's own account (django-allauth): no team's data is there

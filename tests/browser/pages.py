@@ -103,7 +103,7 @@ def _items(team: Crew, server: int) -> dict[str, Approval]:
         "gate": ("purge_partition", '{"partition": "events_2024_q1"}'),
         "gate-folded": ("purge_partition", json.dumps({"partition": "x" * 700})),
     }
-    team.ask_first("purge_*", quorum="2", deadline_min="1440", at_deadline="deny")
+    team.ask_first("purge_*", quorum="2", deadline="1440", at_deadline="deny")
     reason = "Release 43 to production"
     operations = {name: _run(team, server, *what, reason) for name, what in asked.items()}
     counts = {"two-questions": 2}

@@ -43,7 +43,7 @@ class Ending:
 
 def _gate(**ask: str) -> Ask:
     def make(team: Crew, server: int) -> Approval:
-        team.ask_first("search_*", deadline_min="60", **ask)
+        team.ask_first("search_*", deadline="60", **ask)
         return open_items(team.start(server, "search_orders", '{"query": "Lindgren"}'))[0]
 
     return make

@@ -14,6 +14,7 @@ from approvals.policy_forms import RuleForm
 from mcpdesk.accounts.models import Membership, Role
 from mcpdesk.audit.log import Actor
 from mcpdesk.audit.models import Channel
+from mcpdesk.durations import DurationField
 from tasks_monitor.models import Operation
 from tests.factories import NOW, MembershipFactory, PolicyRuleFactory, ServerFactory
 from tests.web.browsing import browser, htmx, signed_in
@@ -32,22 +33,22 @@ FORM = {
     "audience": "approvers",
     "quorum": "2",
     "four_eyes": "on",
-    "deadline_min": "90",
+    "deadline": "90",
     "at_deadline": "deny",
     "version": "0",
 }
 
 
 STEPS = {
-    "step1_min": "30",
+    "step1_after": "30",
     "step1_audience": "approvers",
-    "step2_min": "60",
+    "step2_after": "60",
     "step2_audience": "people",
 }
 QUESTIONS = {
     "questions-audience": "admins",
     "questions-quorum": "1",
-    "questions-deadline_min": "60",
+    "questions-deadline": "60",
 }
 
 
@@ -77,7 +78,12 @@ def posted(form: RuleForm) -> dict[str, Any]:
     for part in (form, form.ask, form.questions):
         for bound in part:
             value = bound.value()
-            if value not in (None, False, []):
+            if value in (None, False, []):
+                continue
+            if isinstance(bound.field, DurationField):
+                name = bound.html_name
+                sent[name], sent[f"{name}_unit"] = bound.field.widget.decompress(value)
+            else:
                 sent[bound.html_name] = "on" if value is True else value
     return sent
 
@@ -160,9 +166,11 @@ def test_a_preview_says_what_the_rule_would_do_and_saves_nothing(client: Client)
         ({"audience": "people"}, "Name at least as many people"),
         ({"starter": "role", "starter_roles": []}, "at least one role"),
         ({"quorum": "0"}, "greater than or equal to 1"),
-        ({"step1_min": "30"}, "Say who is asked then."),
-        ({"step1_audience": "admins"}, "Say after how many minutes."),
-        ({"step1_min": "90", "step1_audience": "admins"}, "The steps come before the deadline."),
+        ({"step1_after": "30"}, "Say who is asked then."),
+        ({"deadline": "91", "deadline_unit": "days"}, "From 1 minute to 90 days."),
+        ({"deadline": "2", "deadline_unit": "weeks"}, "not one of the available choices"),
+        ({"step1_audience": "admins"}, "Say after how long."),
+        ({"step1_after": "90", "step1_audience": "admins"}, "The steps come before the deadline."),
         (STEPS, "at least one person for each step"),
         ({**QUESTIONS, "questions-audience": "people"}, "Name at least as many people"),
         ({**QUESTIONS, "questions-quorum": "21"}, "less than or equal to 20"),
@@ -341,3 +349,19 @@ def test_the_page_asks_as_little_for_many_rules_as_for_few(
         PolicyRuleFactory(team=admin.team, name=f"rule number {number}")
     with django_assert_max_num_queries(16):
         client.get("/policies/")
+
+
+@pytest.mark.parametrize(
+    ("number", "unit", "seconds"),
+    [("90", "minutes", 5400), ("36", "hours", 129600), ("7", "days", 604800)],
+)
+def test_a_deadline_is_given_in_the_unit_that_fits_and_stands_there_in_it_again(
+    client: Client, number: str, unit: str, seconds: int
+) -> None:
+    given = {**FORM, "deadline": number, "deadline_unit": unit}
+    assert client.post("/policies/new/", given).status_code == 302
+    rule = PolicyRule.objects.get()
+    assert rule.ask["deadline_s"] == seconds
+    page = text(client, f"/policies/{rule.pk}/")
+    assert f'name="deadline" value="{number}"' in page
+    assert f'<option value="{unit}" selected>' in page

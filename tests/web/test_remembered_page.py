@@ -19,7 +19,7 @@ from tests.web.browsing import browser, signed_in
 pytestmark = pytest.mark.django_db
 
 PAGE = "/policies/remembered/"
-SAID = {"remember_arguments": "same", "remember_for": "starter", "remember_hours": "24"}
+SAID = {"remember_arguments": "same", "remember_for": "starter", "remember_long": "24"}
 
 
 @pytest.fixture
@@ -129,7 +129,12 @@ def test_whoever_has_just_approved_it_has_it_remembered_from_the_item(
 
 
 @pytest.mark.parametrize(
-    "odd", [{"remember_hours": "9999"}, {"remember_hours": ""}, {"remember_for": "everybody"}]
+    "odd",
+    [
+        {"remember_long": "31", "remember_long_unit": "days"},
+        {"remember_long": ""},
+        {"remember_for": "everybody"},
+    ],
 )
 def test_a_scope_that_is_none_is_told_and_leaves_nothing(
     approver: Membership, odd: dict[str, str]
