@@ -35,7 +35,8 @@ class DurationWidget(forms.MultiWidget):
         super().__init__({"": number, "unit": unit})
 
     def id_for_label(self, id_: str) -> str:
-        return id_  # of the number
+        """Of the number."""
+        return f"{id_}_0" if id_ else id_
 
     def decompress(self, value: int | None) -> list[Any]:
         return [None, self.units[0]] if value is None else list(in_unit(value, self.units))
