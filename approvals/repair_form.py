@@ -13,8 +13,7 @@ CHOICES: Final[dict[Choice, tuple[str, str]]] = {
     Choice.SEND_AGAIN: (
         "Send the call again",
         "The same tool with the same arguments, as another attempt of this operation. If the first "
-        "call did arrive, its effect happens twice. What you attach or record cannot be undone "
-        "by this.",
+        "call did arrive, its effect happens twice.",
     ),
     Choice.ATTACH_TASK: (
         "Attach a task id",

@@ -82,9 +82,11 @@ def _task(operation: Operation) -> list[Fact]:
         found.append(Fact("The task last said something new.", operation.last_changed_at))
     if operation.last_polled_at:
         times = "once" if operation.polls == 1 else f"{operation.polls:,} times"
-        found.append(Fact(f"It was looked at {times}, the last time", operation.last_polled_at))
+        found.append(
+            Fact(f"It was looked at {times}; this was the last.", operation.last_polled_at)
+        )
     if operation.expires_at:
-        found.append(Fact("The server meant to keep it until", operation.expires_at))
+        found.append(Fact("Until then the server meant to keep it.", operation.expires_at))
     return found
 
 

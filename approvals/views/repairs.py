@@ -108,14 +108,15 @@ def _page(
 ) -> HttpResponse:
     is_broken = State(found.state) in NEEDS_OPERATOR
     says = gate.evaluate_again(found) if is_broken else None
+    proposed = repair.standing(found)
     context = {
         "operation": found,
         "server": found.server,
         "is_broken": is_broken,
         "known": broken.known(found),
         "unknown": broken.not_known(found),
-        "proposed": repair.standing(found),
-        "repairs": repair.of(found),
+        "proposed": proposed,
+        "past": [one for one in repair.of(found) if one != proposed],
         "form": form,
         "choices": _choices(found, says),
         "needs_two": bool(says and says.repairs_need_two),

@@ -29,6 +29,7 @@ NO_PAGES = {
     "operation_result": "a file",
     "policies_export": "a file",
     "push_worker": "a script for the browser",
+    "api_nowhere": "for machines",
 }
 
 
@@ -157,6 +158,12 @@ def _operation_pages(team: Crew, started: dict[str, str]) -> list[Shot]:
             Shot(f"operation-{name}", "operation", team.operator, f"/operations/{operation}/")
             for name, operation in started.items()
         ),
+        Shot(
+            "repair",
+            "operation_reconcile",
+            team.operator,
+            f"/operations/{started['unknown']}/reconcile/",
+        ),
         Shot("adopt", "operation_adopt", team.operator, "/operations/adopt/"),
     ]
 
@@ -173,6 +180,7 @@ def _start_pages(team: Crew, server: int) -> list[Shot]:
 
 
 def _server_pages(team: Crew, server: int) -> list[Shot]:
+    _make_tokens(team)
     places = {
         "servers": ("servers", "/servers/"),
         "server": ("server", f"/servers/{server}/?q=re"),
@@ -181,9 +189,17 @@ def _server_pages(team: Crew, server: int) -> list[Shot]:
         "hold-new": ("hold_new", f"/holds/new/?server={server}"),
         "desk-health": ("desk_health", "/health/desk/"),
         "team": ("team", "/team/"),
+        "team-tokens": ("team_tokens", "/team/tokens/"),
+        "my-tokens": ("my_tokens", "/profile/tokens/"),
+        "api-docs": ("api_docs", "/api/"),
         "profile": ("profile", "/profile/"),
     }
     return [Shot(name, route, team.admin, where) for name, (route, where) in places.items()]
+
+
+def _make_tokens(team: Crew) -> None:
+    team.admin.post("/team/tokens/", name="deploy-bot", scopes="start", days="365")
+    team.admin.post("/profile/tokens/", name="Laptop", scopes="read", days="30")
 
 
 def _hold_pages(stopped: Crew) -> list[Shot]:
