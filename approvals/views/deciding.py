@@ -59,7 +59,8 @@ def _decide_gate(request: MemberRequest, member: Member, approval: Approval) -> 
         refused = isinstance(outcome, outcomes.Refused)
         return _gate_not_done(request, approval.pk, outcome.sentence, 422 if refused else 409)
     said, tool = outcomes.SAID[outcome.verdict], approval.operation.tool_name
-    messages.success(request, f"You {said} “{tool}”. {gate_item.came_to(outcome.approval, outcome.came_to)}")
+    came_to = gate_item.came_to(outcome.approval, outcome.came_to)
+    messages.success(request, f"You {said} “{tool}”. {came_to}")
     if outcome.verdict == Verdict.APPROVE and request.POST.get("remember") == "on":
         _remember(request, member, approval)
     return go_on(request, member, approval)
