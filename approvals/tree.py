@@ -1,6 +1,7 @@
 """A JSON value as rows of text: the arguments of a call, every one of them, nothing cut."""
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,9 @@ PREVIEW_CHARS = 120
 #: More rows than this are shown as one folded JSON text instead.
 MAX_ROWS = 400
 _INDENTS = 6
+#: What JSON writes without quotes (RFC 8259), and has no rows below it.
+_WORDS = ("true", "false", "null", "{}", "[]")
+_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,13 @@ def _walk(value: dict[str, Any] | list[Any], depth: int) -> Iterator[Row]:
 
 
 def _text(value: Any) -> str:
-    """A string stands as it is; what could be taken for one is written as JSON."""
-    if isinstance(value, str) and value and value not in ("true", "false", "null"):
+    """A string stands as it is; what could be taken for another value is written as JSON."""
+    if isinstance(value, str) and not _misleads(value):
         return value
     return json.dumps(value, ensure_ascii=False)
+
+
+def _misleads(text: str) -> bool:
+    """Whether a string would look like a number, or like another string without its spaces."""
+    hidden = not text.strip() or ("\n" not in text and text != text.strip())
+    return hidden or text[0] == '"' or text in _WORDS or bool(_NUMBER.fullmatch(text))

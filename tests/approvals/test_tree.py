@@ -30,9 +30,37 @@ def test_what_is_nested_stands_below_its_name() -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [("true", '"true"'), (True, "true"), ("", '""'), ({}, "{}"), ([], "[]"), ("x", "x"), (0, "0")],
+    [
+        ("true", '"true"'),
+        (True, "true"),
+        ("", '""'),
+        ({}, "{}"),
+        ([], "[]"),
+        ("{}", '"{}"'),
+        ("x", "x"),
+        ('"x"', '"\\"x\\""'),
+        (0, "0"),
+        ("5000", '"5000"'),
+        ("-1.5e3", '"-1.5e3"'),
+        ("2026-11-29", "2026-11-29"),
+        ("10 %", "10 %"),
+    ],
 )
 def test_a_text_does_not_pass_for_another_kind_of_value(value: Any, text: str) -> None:
+    assert tree.rows({"a": value}) == [Row("a", text)]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("prod ", '"prod "'),
+        (" /", '" /"'),
+        ("   ", '"   "'),
+        ("\n\n", r'"\n\n"'),
+        ("a\nb\n", "a\nb\n"),
+    ],
+)
+def test_spaces_that_nobody_would_see_are_seen(value: str, text: str) -> None:
     assert tree.rows({"a": value}) == [Row("a", text)]
 
 
@@ -50,7 +78,7 @@ def test_a_long_value_is_folded_and_whole() -> None:
 
 
 def test_a_value_of_many_short_lines_is_folded() -> None:
-    assert tree.rows({"a": "\n" * 9})[0].is_long
+    assert tree.rows({"a": "x\n" * 9})[0].is_long
 
 
 def test_too_many_rows_become_one_that_has_to_be_opened() -> None:
