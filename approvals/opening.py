@@ -18,7 +18,7 @@ from approvals.models import Approval, ApprovalState, Choice, Shape
 from approvals.outcomes import Missing, Refused
 from approvals.votes import Turn
 from mcpdesk.accounts import access
-from mcpdesk.accounts.access import Member
+from mcpdesk.accounts.access import Member, Permission
 from mcpdesk.audit.log import Actor
 from tasks_monitor.engine import errors as engine_errors
 from tasks_monitor.engine.checknow import check_now
@@ -98,7 +98,10 @@ def _agreed(approval_id: UUID, member: Member) -> Approval | Refused | Missing:
     if approval is None:
         return Missing()
     agreed = approval.shape == Shape.LINK and approval.decision == Choice.ACCEPT
-    return approval if agreed and approval.decided_by_id == member.user_id else Refused(NOT_YOURS)
+    is_theirs = agreed and approval.decided_by_id == member.user_id
+    # who is no longer asked anything makes no call go on either
+    decides = member.may(Permission.DECIDE)
+    return approval if is_theirs and decides else Refused(NOT_YOURS)
 
 
 def _open_link(approval: Approval) -> Approval | None:

@@ -1,5 +1,6 @@
 """After the consent to open a link: done there, or not; the server sees by itself."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -125,6 +126,15 @@ def test_only_whoever_agreed_says_what_came_of_it(ask: Ask, approver: Member, jo
         assert verb(approval.pk, member=join(), now=LATER) == Refused(opening.NOT_YOURS)
         stranger = join(Role.ADMIN, team=TeamFactory())
         assert verb(approval.pk, member=stranger, now=LATER) == Missing()
+
+
+def test_who_decides_nothing_any_more_makes_no_call_go_on(ask: Ask, approver: Member) -> None:
+    approval = _agreed(ask, approver)
+    Operation.objects.update(state=State.READY, due_at=LATER + timedelta(seconds=30))
+    viewer = replace(approver, role=Role.VIEWER)
+    assert opening.finished(approval.pk, member=viewer, now=LATER) == Refused(opening.NOT_YOURS)
+    assert Operation.objects.get().due_at != LATER
+    assert not Event.objects.filter(kind="operation.check_requested").exists()
 
 
 @pytest.mark.parametrize("choice", [Choice.DECLINE, Choice.CANCEL])
