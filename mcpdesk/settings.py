@@ -187,6 +187,8 @@ ENGINE = {
     "DRAIN_S": env.float("MCPDESK_DRAIN_S", default=30.0),
 }
 # how often the clock looks for work nobody rang for (s)
+# days that messages are kept after they were sent or were not needed any more
+KEEP_MESSAGES_DAYS = env.int("MCPDESK_KEEP_MESSAGES_DAYS", default=90)
 SWEEP_INTERVAL_S = env.float("MCPDESK_SWEEP_INTERVAL_S", default=0.25)
 # private and loopback addresses may be called only where an admin said so, and this allows it
 ALLOW_PRIVATE_SERVERS = env.bool("MCPDESK_ALLOW_PRIVATE_SERVERS", default=EMBEDDED)

@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand
 from django.db import DatabaseError, close_old_connections, connection
 from django.utils import timezone
 
+from mcpdesk.notify import retention
 from mcpdesk.notify.claim import anything_due as anything_to_tell
 from mcpdesk.notify.deliver import deliver
 from tasks_monitor.engine import matters, tally
@@ -67,6 +68,7 @@ class Clock:
     def __init__(self) -> None:
         self._swept_at = self._approvals_at = self._watched_at = float("-inf")
         self._matters_at = self._counted_at = float("-inf")
+        self._clear_at = float("-inf")
         self._telling: threading.Thread | None = None
         self._rung_at: datetime | None = None
         self._watch = Watch()
@@ -86,6 +88,9 @@ class Clock:
         if monotonic - self._counted_at >= tally.EVERY_S:
             self._counted_at = monotonic
             tally.count(now)
+        if monotonic >= self._clear_at:
+            more = retention.clear(now)
+            self._clear_at = monotonic + (retention.AGAIN_S if more else retention.EVERY_S)
         if not self._is_answered(now):
             return
         if anything_due(now) or self._is_quiet(now):
