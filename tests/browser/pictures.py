@@ -1,8 +1,8 @@
-"""Takes the pictures of the documentation: `python -m tests.browser.pictures ADDRESS`.
+"""Takes the pictures of the documentation: `python -m tests.browser.pictures ADDRESS SIMULATOR`.
 
-ADDRESS is that of a `./desk demo` with new data. The pictures go to docs/images; what is typed and
-decided on the way is part of what they show. reconcile.png is not among them: it needs a server
-that breaks.
+ADDRESS is that of a `./desk demo` with new data, SIMULATOR that of its MCP server without the
+path, such as http://127.0.0.1:8650. The pictures go to docs/images; what is typed and decided on
+the way is part of what they show.
 """
 
 import sys
@@ -17,7 +17,7 @@ WIDE: ViewportSize = {"width": 1280, "height": 800}
 ENDS_WITHIN_MS = 60_000
 
 
-def main(address: str) -> None:
+def main(address: str, simulator: str) -> None:
     """Take all of them, in this order: the later ones show what the earlier ones decided."""
     with chromium() as browser:
         approver = _sign_in(browser, address, "approver", viewport=WIDE)
@@ -25,7 +25,9 @@ def main(address: str) -> None:
         _item(approver)
         _several(approver)
         _phone(browser, address)
-        _operation(_sign_in(browser, address, "operator", viewport=WIDE), approver)
+        operator = _sign_in(browser, address, "operator", viewport=WIDE)
+        _operation(operator, approver)
+        _reconcile(operator, simulator)
 
 
 def _sign_in(browser: Browser, address: str, role: str, **options: object) -> Page:
@@ -109,5 +111,26 @@ def _operation(operator: Page, approver: Page) -> None:
     _save(operator, "operation")
 
 
+def _reconcile(operator: Page, simulator: str) -> None:
+    """A call whose answer breaks off, so that nobody knows what came of it."""
+    faults = f"{simulator}/faults"
+    operator.request.post(faults, data=[{"fault": "json-broken", "on": "tools/call"}])
+    operator.goto("/servers/")
+    operator.get_by_role("link", name="workshop").click()
+    server = operator.url.rstrip("/").rsplit("/", 1)[1]
+    operator.goto(f"/operations/new/?server={server}&tool=run_report")
+    operator.get_by_role("group", name="Region").get_by_text("eu-central").click()
+    operator.get_by_label("Reason").fill("Numbers for Monday")
+    operator.get_by_role("button", name="Start").click()
+    state = operator.locator("#operation-state")
+    expect(state).to_contain_text("Outcome unknown", timeout=ENDS_WITHIN_MS)
+    operator.request.post(faults, data=[])
+    operator.set_viewport_size({"width": 1000, "height": 1000})
+    operator.get_by_role("link", name="Repair").click()
+    expect(operator.get_by_role("radio")).not_to_have_count(0)
+    expect(operator.locator("[data-live-word]")).to_have_text("live")
+    _save(operator, "reconcile")
+
+
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])
