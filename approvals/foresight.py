@@ -1,6 +1,6 @@
 """What would become of a call, for pages that ask before anything is started."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -24,6 +24,11 @@ class Foreseen:
             return policy.explain(self.gate)
         rule = f"rule {self.gate.number} ({self.gate.rule})"
         return f"run at once: {rule} asks, and {self.by.created_by} has approved such calls before."
+
+    @property
+    def asked(self) -> "Foreseen":
+        """The same without what is remembered."""
+        return replace(self, by=None)
 
     @property
     def answering(self) -> str:

@@ -16,10 +16,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from approvals import policies as verbs
 from approvals import policy
 from approvals.foresight import Foreseen, foresee
-from approvals.models import PolicyRule
+from approvals.models import PolicyRule, Remembered
 from approvals.policy_forms import RuleForm, TryForm, initial_of, names_of
 from mcpdesk.accounts import access
-from mcpdesk.accounts.access import Permission
+from mcpdesk.accounts.access import Member, Permission
 from mcpdesk.accounts.guard import MemberRequest, member_required
 from mcpdesk.accounts.models import User
 from mcpdesk.audit.models import Event
@@ -208,7 +208,15 @@ def _foresee(request: MemberRequest, call: dict[str, Any]) -> Foreseen:
     """What would become of a call of somebody of this team, or of a service."""
     user = User.objects.filter(pk=int(call["starter"])).first() if call["starter"] else None
     server = Server.objects.get(team=request.member.team, name=call["server"])
-    return foresee(server, call["tool"], call["arguments"], user, timezone.now())
+    found = foresee(server, call["tool"], call["arguments"], user, timezone.now())
+    return found if found.by is None or _may_hear_of(request.member, found.by) else found.asked
+
+
+def _may_hear_of(member: Member, one: Remembered) -> bool:
+    """Whether the arguments that were approved are no news: who tries many could guess them."""
+    if not one.arguments_digest:
+        return True
+    return one.approval is not None and access.may_see_payload(member, one.approval.operation)
 
 
 def _find(request: MemberRequest, pk: int) -> PolicyRule:

@@ -145,6 +145,21 @@ def test_a_scope_that_is_none_is_told_and_leaves_nothing(
     assert not Remembered.objects.exists()
 
 
+@pytest.mark.parametrize("any_arguments", [False, True])
+@pytest.mark.parametrize(("role", "reads"), [(Role.VIEWER, False), (Role.AUDITOR, True)])
+def test_nobody_finds_out_what_was_approved_by_trying_arguments(
+    approver: Membership, role: Role, reads: bool, any_arguments: bool
+) -> None:
+    gate = approved(approver)
+    scope = Scope(any_arguments=any_arguments, whole_team=True, hours=24)
+    remembered.remember(gate.pk, member=_member(approver), scope=scope, now=timezone.now())
+    call = {"tool": gate.operation.tool_name, "server": gate.operation.server.name}
+    call |= {"starter": str(gate.operation.started_by_id), "arguments": '{"project": "api"}'}
+    answer = browser(role, approver.team).post("/policies/try/", call)
+    assert ("has approved such calls before" in answer.content.decode()) is (reads or any_arguments)
+    assert "This call would" in answer.content.decode()
+
+
 @pytest.mark.parametrize("role", list(Role))
 def test_nobody_else_has_it_remembered(approver: Membership, role: Role) -> None:
     gate = approved(approver)
