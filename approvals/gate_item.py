@@ -22,6 +22,7 @@ from approvals.earlier import Earlier
 from approvals.models import Approval, Draft, ReasonPreset, Verdict, Vote
 from approvals.remembered_form import RememberForm
 from approvals.standing import Standing
+from approvals.verdict import NEEDS_REASON
 from approvals.votes import Progress
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member
@@ -37,6 +38,11 @@ class Attempt:
     opened: frozenset[str] = frozenset()
     usual_reason: str = ""
     remembers: bool = False
+
+    @property
+    def lacks_reason(self) -> bool:
+        """Whether the reason is what is to be mended."""
+        return self.sentence == NEEDS_REASON
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,7 +99,7 @@
     // after htmx has scrolled to the top, which it does for what is swapped in
     requestAnimationFrame(() => {
       (field || problem).focus({ preventScroll: true });
-      (field ? field.closest(".control") : problem).scrollIntoView({ block: "center" });
+      (field ? field.closest(".control, .card-body") : problem).scrollIntoView({ block: "center" });
     });
   }
 

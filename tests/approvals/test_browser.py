@@ -14,6 +14,7 @@ from approvals.models import Approval, Choice, SavedFilter, Vote
 from mcpdesk.accounts.access import Member
 from tasks_monitor.models import InputRequest, InputRequestState
 from tests.approvals.conftest import Ask, Join
+from tests.approvals.gates import a_gate
 from tests.factories import NOW, url_params
 from tests.web.conftest import _no_connections_left, desk_url, live_layer  # noqa: F401
 
@@ -187,6 +188,15 @@ def test_a_refused_answer_puts_the_focus_on_the_first_thing_to_mend(
     expect(page.locator("#field-1-error")).to_be_visible()
     expect(page.locator("[name=field-1]")).to_be_focused()
     expect(page.locator("[name=field-0]")).to_have_value("x")
+
+
+def test_a_refusal_without_a_reason_puts_the_focus_on_the_reason(
+    operator: Member, approver: Member, open_page: Open
+) -> None:
+    page = open_page(approver, _path(a_gate(operator)), viewport={"width": 390, "height": 640})
+    page.click("#item-form button[value=deny]")
+    expect(page.locator("#reason")).to_be_focused()
+    expect(page.locator("#reason")).to_be_in_viewport()
 
 
 def test_keys_move_open_and_decide(ask: Ask, approver: Member, open_page: Open) -> None:

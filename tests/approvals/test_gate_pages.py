@@ -108,6 +108,9 @@ def test_denying_without_a_reason_is_refused_and_with_one_everybody_reads_it(
     refused = _post(approver, approval, "deny")
     assert refused.status_code == 422
     assert "Say why you deny it" in refused.content.decode()
+    assert (
+        'aria-describedby="form-errors reason-help" aria-invalid="true"' in refused.content.decode()
+    )
     assert _post(approver, approval, "deny", reason="not <today>").status_code == 200
     page = _page(operator, approval)
     assert f"Denied by {approver.user.name}" in page
