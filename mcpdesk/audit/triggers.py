@@ -4,7 +4,7 @@ A door is a setting of one transaction that names what it is for. Erasure
 (`mcpdesk.erasing` = the id of a person) may put commitments in place of that person's names, and
 nothing else. Pruning (`mcpdesk.pruning` = the number of a seal) may remove the events of a seal
 that says it is pruned, all of them or none. audit_commitment() is canonical.commitment() in SQL
-(migration 0003).
+(migration 0003), audit_erased() is what a person's erasure makes of an event (0004).
 """
 
 import pgtrigger
@@ -17,21 +17,7 @@ erasing := nullif(current_setting('mcpdesk.erasing', true), '')::bigint;
 IF erasing IS NULL THEN
     RAISE EXCEPTION 'the log is append-only: an event cannot be changed';
 END IF;
-SELECT log_salt INTO salt FROM accounts_user WHERE id = erasing;
-expected := OLD;
-IF OLD.actor_id = erasing AND OLD.actor_name !~ '^erased:[0-9a-f]{64}$' THEN
-    expected.actor_name := 'erased:' || audit_commitment(salt, OLD.actor_name);
-END IF;
-FOR field IN SELECT left(key, -3) FROM jsonb_each(OLD.data)
-    WHERE right(key, 3) = '_id' AND value = to_jsonb(erasing)
-LOOP
-    IF jsonb_typeof(OLD.data -> field) = 'string'
-        AND OLD.data ->> field !~ '^erased:[0-9a-f]{64}$'
-    THEN
-        expected.data := jsonb_set(expected.data, ARRAY[field],
-            to_jsonb('erased:' || audit_commitment(salt, OLD.data ->> field)));
-    END IF;
-END LOOP;
+expected := audit_erased(OLD, erasing);
 IF NEW IS DISTINCT FROM expected THEN
     RAISE EXCEPTION 'erasure puts commitments in place of names, and changes nothing else';
 END IF;
@@ -87,12 +73,7 @@ EVENT_TRIGGERS = [
         name="event_changes_names_only",
         operation=pgtrigger.Update,
         when=pgtrigger.Before,
-        declare=[
-            ("erasing", "bigint"),
-            ("salt", "uuid"),
-            ("field", "text"),
-            ("expected", "audit_event"),
-        ],
+        declare=[("erasing", "bigint"), ("expected", "audit_event")],
         func=_ERASE,
     ),
     pgtrigger.Trigger(

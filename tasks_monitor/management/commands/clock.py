@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand
 from django.db import DatabaseError, close_old_connections, connection
 from django.utils import timezone
 
+from mcpdesk.audit.pace import Pace
 from mcpdesk.notify import retention
 from mcpdesk.notify.claim import anything_due as anything_to_tell
 from mcpdesk.notify.deliver import deliver
@@ -31,6 +32,7 @@ SIGN_OF_LIFE_EVERY = timedelta(seconds=10)
 APPROVALS_SWEEP = "approvals.tasks.sweep"
 TELL = "mcpdesk.notify.tasks.deliver"
 APPROVALS_EVERY_S = 2.0
+SEAL = "mcpdesk.audit.tasks.seal"
 
 
 class Command(BaseCommand):
@@ -72,6 +74,7 @@ class Clock:
         self._telling: threading.Thread | None = None
         self._rung_at: datetime | None = None
         self._watch = Watch()
+        self._log = Pace()
 
     def tick(self, now: datetime, monotonic: float) -> None:
         """One look. `now` is aware UTC, `monotonic` a steady clock in s."""
@@ -101,6 +104,8 @@ class Clock:
             ring_task(APPROVALS_SWEEP)
             if anything_to_tell(now):
                 self._tell()
+        if self._log.is_time(monotonic):
+            ring_task(SEAL)
 
     def _tell(self) -> None:
         """Have a worker send what is due; where there is none, the clock sends it by itself."""

@@ -1,0 +1,68 @@
+"""Removes the oldest part of a team's log: whole sealed batches, whose seals stay and say so."""
+
+from datetime import datetime
+from uuid import UUID
+
+from django.db import connection, transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from mcpdesk.accounts.errors import Refused
+from mcpdesk.accounts.models import Team
+from mcpdesk.audit.locks import be_alone_with_it, have_chain
+from mcpdesk.audit.models import Event, LegalHold, Seal
+from mcpdesk.audit.sealing import content_of
+from mcpdesk.audit.signing import signer
+from mcpdesk.audit.triggers import PRUNING
+
+
+def prunable(team: Team, before: datetime) -> QuerySet[Seal]:
+    """The seals whose events prune() would remove, oldest first.
+
+    Those whose last event happened before that moment (UTC), up to the first that holds an event
+    of an operation under a legal hold. None at all while the whole team is under one.
+    """
+    there = Seal.objects.filter(team=team, pruned_at__isnull=True, last_event_at__lt=before)
+    held = LegalHold.objects.filter(team=team, ended_at__isnull=True)
+    operations: list[UUID | None] = list(held.values_list("operation_id", flat=True))
+    if None in operations:
+        return there.none()
+    first = Event.objects.filter(team=team, operation_id__in=operations).order_by("id").first()
+    if first is not None:
+        there = there.filter(last_event_id__lt=first.pk)
+    return there.order_by("number")
+
+
+def prune(team: Team, before: datetime, now: datetime | None = None) -> int:
+    """Remove the events of all prunable() batches; returns how many events that were.
+
+    One transaction for each batch. Raises Refused where the log is being sealed at this moment.
+    """
+    removed = 0
+    for number in list(prunable(team, before).values_list("number", flat=True)):
+        removed += _prune(team.pk, number, now or timezone.now())
+    return removed
+
+
+@transaction.atomic(durable=True)
+def _prune(team_id: int, number: int, now: datetime) -> int:
+    be_alone_with_it()
+    if not have_chain(team_id):
+        raise Refused("The log is being sealed just now. Try again in a moment.")
+    seal = Seal.objects.get(team_id=team_id, number=number)
+    if seal.pruned_at is not None:
+        return 0
+    content = content_of(seal)
+    Seal.objects.filter(team_id=team_id, number=number).update(
+        pruned_at=now, pruned_signature=signer().sign(content.pruning_bytes(now))
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT set_config(%s, %s, true)", [PRUNING, str(number)])
+        # in one statement: the trigger refuses a batch that goes in parts
+        cursor.execute(
+            "DELETE FROM audit_event WHERE team_id = %s AND id BETWEEN %s AND %s",
+            [team_id, content.first_event_id, content.last_event_id],
+        )
+        removed = int(cursor.rowcount)
+        cursor.execute("SELECT set_config(%s, '', true)", [PRUNING])
+    return removed
