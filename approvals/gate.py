@@ -200,6 +200,18 @@ def _note(operation: Operation, found: policy.Gate, now: datetime) -> None:
     )
     if found.error:
         _tell_of_failure(operation, found, found.error, now)
+    _tell_of_recovery(operation.team_id, found, now)
+
+
+def _tell_of_recovery(team_id: int, found: policy.Gate, now: datetime) -> None:
+    """Rules that failed before and were applied to this call: the alerts of them are over."""
+    failing = notices.rules_failing(team_id)
+    if not failing:
+        return
+    names = [str(rule["name"]) for rule in policies.active(team_id)]
+    applied = names if found.number is None else names[: found.number - bool(found.error)]
+    for name in failing.intersection(applied):
+        notices.rule_applies(team_id, name, now)
 
 
 def _tell_of_failure(operation: Operation, found: policy.Gate, error: str, now: datetime) -> None:

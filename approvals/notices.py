@@ -18,7 +18,7 @@ from mcpdesk.mcp.jsontext import canonical
 from mcpdesk.notify import alerts, outbox
 from mcpdesk.notify.models import Message, Topic
 from mcpdesk.notify.outbox import About, Notice
-from mcpdesk.notify.selectors import told_about
+from mcpdesk.notify.selectors import open_alerts, told_about
 from tasks_monitor.models import Payload
 
 OVER = "It was over before this left."
@@ -127,11 +127,22 @@ def rule_failed(team_id: int, rule: str, sentence: str, now: datetime) -> None:
     name = rule or "without a name"
     alerts.raise_alert(
         team_id,
-        f"rule_failed:{name[:80]}",
+        _failing(name),
         f"Rule {name} of the policy could not be applied, so people are asked: {sentence}",
         now,
         path=reverse("policies"),
     )
+
+
+def rules_failing(team_id: int) -> set[str]:
+    """The names of rules of which an alert is open that they could not be applied."""
+    found = open_alerts(team_id).filter(matter__startswith=_failing(""))
+    return {matter.partition(":")[2] for matter in found.values_list("matter", flat=True)}
+
+
+def rule_applies(team_id: int, rule: str, now: datetime) -> None:
+    """A rule could be applied again, or says something else, or is gone: the alert is over."""
+    alerts.close_alert(team_id, _failing(rule), now)
 
 
 def why_not_any_more(message: Message, member: Member | None) -> str | None:
@@ -232,6 +243,10 @@ def _matter(approval: Approval) -> str:
 
 def _nobody(approval: Approval) -> str:
     return f"nobody_left:{approval.pk}"
+
+
+def _failing(rule: str) -> str:
+    return f"rule_failed:{rule[:80]}"
 
 
 def _path(approval: Approval) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from django.db import transaction
 from django.db.models import QuerySet
 
-from approvals import policy
+from approvals import notices, policy
 from approvals.models import Effect, PolicyRule
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member, Permission
@@ -102,6 +102,7 @@ def rewrite(rule: PolicyRule, values: dict[str, Any], *, who: Who) -> list[str]:
         for name, value in values.items():
             setattr(rule, name, value)
         _save(rule, who, *values)
+        notices.rule_applies(rule.team_id, before, who.now)
         _record("policy.changed", rule, who, fields=", ".join(changed))
     if rule.name != before:
         _record("policy.renamed", rule, who, before=before)
@@ -131,6 +132,7 @@ def switch(rule: PolicyRule, enabled: bool, *, who: Who) -> bool:
         return False
     rule.enabled = enabled
     _save(rule, who, "enabled")
+    notices.rule_applies(rule.team_id, rule.name, who.now)
     _record("policy.enabled" if enabled else "policy.disabled", rule, who)
     return True
 
@@ -173,6 +175,7 @@ def delete_rule(rule_id: int, *, version: int, who: Who) -> None:
 def remove(rule: PolicyRule, *, who: Who) -> None:
     """Remove a locked rule, with its event; the places of the others are the caller's."""
     _record("policy.removed", rule, who, effect=rule.effect)
+    notices.rule_applies(rule.team_id, rule.name, who.now)
     rule.delete()
 
 
