@@ -82,7 +82,8 @@ class Channel(models.Model):
     target = EncryptedJSONField()
     # the origin of the address, or how many addresses: what may be shown of the target
     shown_as = models.CharField(max_length=300)
-    # Standard Webhooks: {"current": "whsec_...", "previous"?: ..., "previous_until"?: ISO 8601}
+    # Standard Webhooks: {"current": "whsec_...", "previous"?: ..., "previous_until"?: ISO 8601,
+    # "older"?: [[secret, until], ...]}
     secret = EncryptedJSONField(null=True)
     topics = models.JSONField(default=usual_topics)
     allow_private = models.BooleanField(default=False)

@@ -91,6 +91,26 @@ def test_old_and_new_secret_both_sign_for_a_day_and_then_the_new_one_alone(
     assert signing.in_force(hook.secret, NOW + timedelta(hours=24)) == [hook.secret["current"]]
 
 
+def test_rotating_twice_cuts_no_receiver_off_before_its_day_is_over() -> None:
+    kept, day = signing.rotated(None, NOW), timedelta(hours=24)
+    first = kept["current"]
+    kept = signing.rotated(kept, NOW)
+    second = kept["current"]
+    kept = signing.rotated(kept, NOW + timedelta(hours=1))
+    third = kept["current"]
+    assert signing.in_force(kept, NOW + timedelta(hours=2)) == [third, second, first]
+    assert signing.in_force(kept, NOW + day) == [third, second]
+    assert signing.in_force(kept, NOW + day + timedelta(hours=1)) == [third]
+
+
+def test_however_often_it_is_rotated_a_request_stays_small() -> None:
+    kept = signing.rotated(None, NOW)
+    for _ in range(20):
+        kept = signing.rotated(kept, NOW)
+    assert len(signing.in_force(kept, NOW)) == 1 + signing.MAX_BEFORE
+    assert len(kept["older"]) < signing.MAX_BEFORE
+
+
 @pytest.mark.parametrize(
     ("behaviour", "says"),
     [

@@ -17,6 +17,8 @@ from mcpdesk.notify.words import Words
 
 #: The secret from before a rotation signs beside the new one for this long.
 OVERLAP: Final = timedelta(hours=24)
+#: At most so many from before sign too: every receiver checks each.
+MAX_BEFORE: Final = 3
 _PREFIX = "whsec_"
 _SECRET_BYTES = 32
 
@@ -26,20 +28,29 @@ def new_secret() -> str:
     return _PREFIX + base64.b64encode(secrets.token_bytes(_SECRET_BYTES)).decode()
 
 
-def rotated(secret: dict[str, str] | None, now: datetime) -> dict[str, str]:
-    """The secrets of a channel with a new one in front; the old one ends OVERLAP from `now`."""
+def rotated(secret: dict[str, Any] | None, now: datetime) -> dict[str, Any]:
+    """The secrets of a channel with a new one in front; the old one ends OVERLAP from `now`.
+
+    Those from before it keep their end: who rotates twice does not cut off the receiver.
+    """
     made = {"current": new_secret()}
     if not secret:
         return made
-    return {**made, "previous": secret["current"], "previous_until": (now + OVERLAP).isoformat()}
+    ends = (now + OVERLAP).isoformat()
+    older = _before(secret, now)[: MAX_BEFORE - 1]
+    return {**made, "previous": secret["current"], "previous_until": ends, "older": older}
 
 
-def in_force(secret: dict[str, str], now: datetime) -> list[str]:
+def in_force(secret: dict[str, Any], now: datetime) -> list[str]:
     """The secrets that sign at `now`, the newest first."""
-    until = secret.get("previous_until")
-    if until is None or datetime.fromisoformat(until) <= now:
-        return [secret["current"]]
-    return [secret["current"], secret["previous"]]
+    return [secret["current"], *(one for one, _ in _before(secret, now))]
+
+
+def _before(secret: dict[str, Any], now: datetime) -> list[list[str]]:
+    """The secrets from before rotations that still sign, the newest first, each with its end."""
+    known = [[secret["previous"], secret["previous_until"]]] if "previous" in secret else []
+    known += secret.get("older", [])
+    return [[one, until] for one, until in known if datetime.fromisoformat(until) > now]
 
 
 def signature(secret: str, message_id: str, timestamp: int, body: bytes) -> str:
