@@ -18,13 +18,23 @@ from mcpdesk.audit.signing import key_of
 from tasks_monitor.engine.heartbeat import PROCESSES, silences
 from tasks_monitor.models import Heartbeat
 
+#: A token shorter than this could be guessed.
+_TOKEN_CHARS = 32
 _LOCAL_HOSTS = {"127.0.0.1", "localhost", "::1"}
 
 
 @register("mcpdesk")
 def configuration(**_: Any) -> list[CheckMessage]:
     """All findings about the settings; nothing here needs the database."""
-    return [*_secret_key(), *_encryption_keys(), *_seal_keys(), *_addresses(), *_debug(), *_mail()]
+    return [
+        *_secret_key(),
+        *_encryption_keys(),
+        *_seal_keys(),
+        *_addresses(),
+        *_debug(),
+        *_mail(),
+        *_metrics(),
+    ]
 
 
 @register(Tags.database)
@@ -160,6 +170,17 @@ def _mail() -> Iterator[CheckMessage]:
             "EMAIL_URL sends mail to another machine in clear.",
             hint="Use smtp+tls:// (STARTTLS) or smtp+ssl:// where the mail server takes it.",
             id="mcpdesk.W012",
+        )
+
+
+def _metrics() -> Iterator[CheckMessage]:
+    token = settings.METRICS_TOKEN
+    if token and len(token) < _TOKEN_CHARS:
+        yield Error(
+            f"MCPDESK_METRICS_TOKEN has less than {_TOKEN_CHARS} characters: it can be guessed.",
+            hint="Set it to 32 or more random characters, or unset it: then only this machine "
+            "may ask for /metrics.",
+            id="mcpdesk.E014",
         )
 
 

@@ -277,6 +277,10 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 
+# --- metrics --------------------------------------------------------------------------------------
+# what asks for /metrics has to show it; without one, only this machine may ask, through no proxy
+METRICS_TOKEN = env.str("MCPDESK_METRICS_TOKEN", default="")
+
 # --- logs: ids and states, never payloads ---------------------------------------------------------
 LOG_LEVEL = env.str("MCPDESK_LOG_LEVEL", default="INFO")
 LOGGING = {

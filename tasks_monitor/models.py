@@ -634,6 +634,16 @@ class Delivery(models.Model):
     outstanding_polls = models.PositiveIntegerField(default=0)
     problem = models.CharField(max_length=500, blank=True)
 
+    class Meta:
+        indexes = [
+            # mcpdesk.ops.numbers: what is on its way
+            models.Index(
+                fields=["state"],
+                condition=Q(state__in=["saved", "sent", "acknowledged", "ignored"]),
+                name="delivery_under_way",
+            ),
+        ]
+
     def __str__(self) -> str:
         return f"delivery of input request {self.input_request_id}"
 

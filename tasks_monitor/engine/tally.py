@@ -19,7 +19,8 @@ EVERY_S: Final = 60.0
 SETTLED: Final = timedelta(minutes=5)
 #: Upper bounds (s) of the classes that durations are counted in; the last class has none.
 BUCKETS_S: Final = (1, 5, 15, 60, 300, 1_800, 7_200, 86_400)
-_BEGINNING: Final = datetime(2000, 1, 1, tzinfo=UTC)
+#: Before everything that ended.
+BEGINNING: Final = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ def count(now: datetime) -> None:
     Several clocks count one after the other, and nothing twice.
     """
     with transaction.atomic(), connection.cursor() as cursor:
-        TallyMark.objects.get_or_create(defaults={"up_to": _BEGINNING})
+        TallyMark.objects.get_or_create(defaults={"up_to": BEGINNING})
         mark = TallyMark.objects.select_for_update().get()
         until = now - SETTLED
         if until <= mark.up_to:

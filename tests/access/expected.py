@@ -79,6 +79,11 @@ ROWS: dict[str, Row | Open] = {
         parts=("dashboard-now", "dashboard-charts"),
     ),
     "health/": Open("/health/", 200, 200),
+    "healthz": Open("/healthz", 200, 200),
+    # nothing is at work beside the tests
+    "readyz": Open("/readyz", 503, 503),
+    # from this machine; tests/ops/test_metrics.py has the others
+    "metrics": Open("/metrics", 200, 200),
     "health/desk/": Row(get=EVERYBODYS, parts=("desk-health",)),
     "shell/holds/": Row(get=EVERYBODYS, queries=8),
     "shell/inbox-badge/": Row(get=EVERYBODYS, queries=8),

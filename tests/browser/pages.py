@@ -21,6 +21,10 @@ from tests.factories import AbsenceFactory
 #: Routes that answer GET with something other than a page of their own.
 NO_PAGES = {
     "health": "for machines",
+    "healthz": "for machines",
+    "readyz": "for machines",
+    "metrics": "for machines",
+    "alerts_badge": "a part of every page",
     "inbox_badge": "a part of every page",
     "holds": "a part of every page",
     "inbox_item_live": "a part of an item's page",
@@ -187,6 +191,8 @@ def _server_pages(team: Crew, server: int) -> list[Shot]:
         "server-new": ("server_new", "/servers/new/"),
         "server-edit": ("server_edit", f"/servers/{server}/edit/"),
         "hold-new": ("hold_new", f"/holds/new/?server={server}"),
+        "server-durations": ("server_durations", f"/servers/{server}/durations/"),
+        "alerts": ("alerts", "/alerts/"),
         "desk-health": ("desk_health", "/health/desk/"),
         "team": ("team", "/team/"),
         "team-tokens": ("team_tokens", "/team/tokens/"),

@@ -10,22 +10,25 @@ from mcpdesk.embedded import processes
 from mcpdesk.embedded.locations import local_url
 from tasks_monitor.engine.heartbeat import silences
 
+#: What the web process answers for: itself, or all that the desk stands on.
+_PAGES = {"web": "/healthz", "desk": "/readyz"}
+
 
 class Command(BaseCommand):
     help = "Exits with 0 when this kind of process is at work, else with 1; for health checks."
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("process", choices=["web", "worker", "clock"])
+        parser.add_argument("process", choices=["web", "worker", "clock", "desk"])
 
     def handle(self, *args: Any, **options: Any) -> None:
         process = options["process"]
-        healthy = _web_answers() if process == "web" else _was_seen(process)
-        sys.exit(0 if healthy else 1)
+        page = _PAGES.get(process)
+        sys.exit(0 if (_answers(page) if page else _was_seen(process)) else 1)
 
 
-def _web_answers() -> bool:
-    return processes.answers(f"{local_url()}/health/", urlsplit(settings.PUBLIC_URL).netloc)
+def _answers(page: str) -> bool:
+    return processes.answers(f"{local_url()}{page}", urlsplit(settings.PUBLIC_URL).netloc)
 
 
 def _was_seen(process: str) -> bool:
