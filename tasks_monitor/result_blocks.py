@@ -7,9 +7,11 @@ import base64
 import binascii
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final
+
+from tasks_monitor.json_tree import Node, tree
 
 #: Shown inline; anything else that claims to be an image or sound is only named.
 IMAGE_TYPES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
@@ -21,6 +23,8 @@ MAX_TEXT_CHARS: Final = 100_000
 #: So is an address, a title or the name of a type.
 MAX_NAME_CHARS: Final = 2_000
 MAX_INLINE_BASE64_CHARS: Final = 4 * 1024 * 1024
+#: So much of pictures and sound in all of a page.
+MAX_PAGE_BASE64_CHARS: Final = 6 * 1024 * 1024
 #: More blocks, or more text in all of them, are counted instead of shown.
 MAX_BLOCKS: Final = 200
 MAX_PAGE_CHARS: Final = 1_000_000
@@ -32,8 +36,9 @@ _KNOWN: Final = frozenset({"content", "structuredContent", "isError", "resultTyp
 class Block:
     """One piece of a result. `kind` names the partial that shows it.
 
-    kind: text, image, audio, link, json, or binary. `uri` is a data: URI for image and audio, and
-    the server's address for link. `cut`: only the beginning of `text` is here.
+    kind: text, image, audio, link, tree, json, or binary. `uri` is a data: URI for image and audio,
+    and the server's address for link. `cut`: only the beginning is here. `part` names what can be
+    downloaded by itself (result_parts.part); empty: nothing can.
     """
 
     kind: str
@@ -42,6 +47,8 @@ class Block:
     title: str = ""
     note: str = ""
     cut: bool = False
+    node: Node | None = None
+    part: str = ""
 
 
 def blocks(result: Any) -> list[Block]:
@@ -59,11 +66,15 @@ def blocks(result: Any) -> list[Block]:
 
 
 def _fitting(found: Iterator[Block]) -> Iterator[Block]:
-    chars = 0
+    chars = base64_chars = 0
     for block in islice(found, MAX_BLOCKS):
         chars += len(block.text) + len(block.title)
         if chars > MAX_PAGE_CHARS:
             return
+        if block.kind in ("image", "audio"):
+            base64_chars += len(block.uri)
+            if base64_chars > MAX_PAGE_BASE64_CHARS:
+                block = replace(block, kind="binary", uri="", text=block.note)
         yield block
 
 
@@ -77,13 +88,28 @@ def _content(content: Any) -> Iterator[Block]:
     if not isinstance(content, list):
         yield _json(content, note="The content is not a list.")
         return
-    for part in content:
-        yield _block(part)
+    for number, part in enumerate(content):
+        block = _block(part)
+        yield replace(block, part=str(number)) if _is_file(part, block) else block
+
+
+def _is_file(part: Any, block: Block) -> bool:
+    """Whether it is worth a download of its own: short text is all on the page."""
+    if block.kind == "text" and not block.cut and not _is_resource(part):
+        return False
+    carried = part.get("resource") if _is_resource(part) else part
+    if not isinstance(carried, dict):
+        return False
+    return any(isinstance(carried.get(name), str) for name in ("text", "blob", "data"))
+
+
+def _is_resource(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("type") == "resource"
 
 
 def _beside(result: dict[str, Any]) -> Iterator[Block]:
     if "structuredContent" in result:
-        yield _json(result["structuredContent"], title="Structured content")
+        yield _tree(result["structuredContent"])
     extra = {name: value for name, value in result.items() if name not in _KNOWN}
     if extra:
         yield _json(extra, title="Other members of the result")
@@ -129,9 +155,10 @@ def _resource(part: dict[str, Any]) -> Block | None:
     if not isinstance(inner, dict):
         return None
     title = inner["uri"][:MAX_NAME_CHARS] if isinstance(inner.get("uri"), str) else ""
-    if isinstance(inner.get("text"), str):
-        return _text(inner["text"], title=title)
     kind, blob = inner.get("mimeType"), inner.get("blob")
+    if isinstance(inner.get("text"), str):
+        named = kind[:MAX_NAME_CHARS] if isinstance(kind, str) else ""
+        return replace(_text(inner["text"], title=title), note=named)
     if isinstance(kind, str) and kind in AUDIO_TYPES:
         return _media("audio", AUDIO_TYPES, kind, blob, title)
     return _media("image", IMAGE_TYPES, kind, blob, title)
@@ -170,6 +197,12 @@ def _decoded_bytes(data: str) -> int | None:
 
 def _text(text: str, title: str = "") -> Block:
     return Block("text", text[:MAX_TEXT_CHARS], title=title, cut=len(text) > MAX_TEXT_CHARS)
+
+
+def _tree(value: Any) -> Block:
+    node = tree(value)
+    title = "Structured content"
+    return Block("tree", title=title, node=node, cut=node.is_cut, part="structured")
 
 
 def _json(value: Any, *, title: str = "", note: str = "") -> Block:

@@ -14,7 +14,6 @@ from uuid import UUID
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from mcpdesk.accounts.access import Member, in_team, may_see_payload
-from mcpdesk.audit.models import Event
 from tasks_monitor.models import (
     Delivery,
     DeliveryState,
@@ -30,7 +29,6 @@ from tasks_monitor.models import (
 from tasks_monitor.states import NEEDS_OPERATOR, TERMINAL, State
 
 PAGE_ROWS = 50
-TIMELINE_EVENTS = 200
 
 
 class Tab(StrEnum):
@@ -143,12 +141,6 @@ def questions(operation: Operation) -> list[InputRequest]:
 def gate(operation: Operation) -> Any:
     """The item that asks whether the call may be made (approvals.Approval); None: none was made."""
     return operation.approvals.filter(kind="gate").select_related("decided_by").first()  # type: ignore[attr-defined]
-
-
-def timeline(operation: Operation) -> list[Event]:
-    """The operation's events, newest first."""
-    events = Event.objects.filter(operation_id=operation.pk, team_id=operation.team_id)
-    return list(events.order_by("-id")[:TIMELINE_EVENTS])
 
 
 def servers(member: Member) -> QuerySet[Server]:

@@ -2,15 +2,20 @@
 
 from django.urls import path
 
-from tasks_monitor.views import durations, holds, operations, servers
+from tasks_monitor.views import durations, holds, operation, operations, servers
 
 urlpatterns = [
     path("operations/", operations.operation_list, name="operations"),
     path("operations/adopt/", operations.adopt, name="operation_adopt"),
-    path("operations/<uuid:pk>/", operations.operation, name="operation"),
+    path("operations/<uuid:pk>/", operation.operation, name="operation"),
     path("operations/<uuid:pk>/cancel/", operations.cancel, name="operation_cancel"),
     path("operations/<uuid:pk>/check/", operations.check, name="operation_check"),
-    path("operations/<uuid:pk>/result.json", operations.result_file, name="operation_result"),
+    path("operations/<uuid:pk>/result.json", operation.result_file, name="operation_result"),
+    path(
+        "operations/<uuid:pk>/result/<slug:name>/",
+        operation.result_part,
+        name="operation_result_part",
+    ),
     path("servers/", servers.server_list, name="servers"),
     path("servers/new/", servers.server_new, name="server_new"),
     path("servers/<int:pk>/", servers.server, name="server"),

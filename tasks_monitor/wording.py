@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from tasks_monitor.models import Answerers, InputRequest, InputRequestState, Operation, Server
-from tasks_monitor.states import State
+from tasks_monitor.states import NEEDS_OPERATOR, TERMINAL, State
 
 #: The colour of a state's dot (static/css/desk.css).
 TONES: dict[State, str] = {
@@ -31,6 +31,17 @@ def tone(operation: Operation) -> str:
     if operation.state == State.COMPLETED and operation.is_error:
         return "red"
     return TONES[State(operation.state)]
+
+
+#: States whose sign tells them apart without colour (static/css/watching.css).
+_MARKED = TERMINAL | NEEDS_OPERATOR
+
+
+def mark(operation: Operation) -> str:
+    """The sign beside the state; empty while it is on its way. A tool's own error has its own."""
+    if operation.state == State.COMPLETED and operation.is_error:
+        return "tool-error"
+    return str(operation.state) if operation.state in _MARKED else ""
 
 
 def outcome(operation: Operation) -> str:

@@ -1,4 +1,4 @@
-"""Pages of operations: the list, one operation, and what people may do to it."""
+"""Pages of operations: the list, and what people may do to one."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -6,24 +6,23 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from mcpdesk.accounts.access import Permission
 from mcpdesk.accounts.guard import MemberRequest, member_required
 from mcpdesk.audit.log import Actor
-from tasks_monitor import result_blocks, selectors, wording
+from tasks_monitor import selectors, wording
 from tasks_monitor.engine.adopt import adopt as adopt_task
 from tasks_monitor.engine.cancel import request_cancel
 from tasks_monitor.engine.checknow import check_now
 from tasks_monitor.engine.errors import Refused
 from tasks_monitor.filters import OperationFilter
 from tasks_monitor.forms import AdoptForm
-from tasks_monitor.models import InputRequest, InputRequestState, Operation, RepairState
-from tasks_monitor.states import NEEDS_OPERATOR, TERMINAL, State
+from tasks_monitor.models import Operation
+from tasks_monitor.views.operation import find
 
-_PAGE = "tasks_monitor/operation.html"
 _TAB_LABELS = {
     selectors.Tab.OPEN: "Open",
     selectors.Tab.WAITING: "Waiting for people",
@@ -90,99 +89,6 @@ def _row(operation: Operation) -> dict[str, Any]:
     }
 
 
-@require_safe
-@member_required()
-def operation(request: MemberRequest, pk: UUID) -> HttpResponse:
-    """One operation. Its live regions ask here for themselves, by the id of their element."""
-    found = _find(request, pk)
-    if not request.htmx:
-        return _page(request, found)
-    if request.htmx.target == "operation-actions":
-        return render(request, f"{_PAGE}#actions", _actions(request, found))
-    if request.htmx.target == "operation-facts":
-        return render(request, f"{_PAGE}#facts", _facts(request, found))
-    return render(request, f"{_PAGE}#state", _state(request, found))
-
-
-def _find(request: MemberRequest, pk: UUID) -> Operation:
-    return get_object_or_404(selectors.shown_operations(request.member), pk=pk)
-
-
-def _page(request: MemberRequest, found: Operation) -> HttpResponse:
-    context = {
-        **_state(request, found),
-        **_actions(request, found),
-        **_facts(request, found),
-    }
-    return render(request, _PAGE, context)
-
-
-def _state(request: MemberRequest, found: Operation) -> dict[str, Any]:
-    """Where it is, who it waits for, what the server says."""
-    questions = selectors.questions(found)
-    return {
-        "operation": found,
-        "server": found.server,
-        "now": datetime.now(UTC),
-        "host": wording.host(found.server),
-        "tone": wording.tone(found),
-        "waits_for": wording.waits_for(found, questions),
-        "waiting_since": _waiting_since(questions),
-        "answerable": any(q.state == InputRequestState.OPEN and not q.problem for q in questions),
-        "ended": State(found.state) in TERMINAL,
-        "status_message": selectors.status_message_for(request.member, found),
-        "questions": questions,
-        "gate": selectors.gate(found),
-    }
-
-
-def _waiting_since(questions: list[InputRequest]) -> datetime | None:
-    opened = [q.opened_at for q in questions if q.state == InputRequestState.OPEN]
-    return min(opened, default=None)
-
-
-def _facts(request: MemberRequest, found: Operation) -> dict[str, Any]:
-    """What went out and what came back, as far as this member may see it; the timeline."""
-    payload = selectors.payload_for(request.member, found)
-    return {
-        "operation": found,
-        "server": found.server,
-        "ended": State(found.state) in TERMINAL,
-        "payload": payload,
-        "blocks": result_blocks.blocks(payload.result) if payload and payload.result else [],
-        "events": selectors.timeline(found),
-    }
-
-
-def _actions(request: MemberRequest, found: Operation) -> dict[str, Any]:
-    """What this member may do to it now."""
-    state = State(found.state)
-    may = request.member.may(Permission.OPERATE)
-    runs = state not in TERMINAL and state not in {State.LOST, State.UNKNOWN}
-    may_repair = request.member.may(Permission.RECONCILE) and state in NEEDS_OPERATOR
-    stuck_call = state == State.STUCK and not found.has_task
-    return {
-        "operation": found,
-        "may_cancel": may and runs and not stuck_call and not found.cancel_requested_at,
-        "may_check": may and found.has_task and state not in TERMINAL,
-        "may_repair": may_repair,
-        "proposed": may_repair and found.repairs.filter(state=RepairState.PROPOSED).exists(),
-    }
-
-
-@require_safe
-@member_required()
-def result_file(request: MemberRequest, pk: UUID) -> HttpResponse:
-    """The whole result as it came, to keep: nothing is cut here."""
-    payload = selectors.payload_for(request.member, _find(request, pk))
-    if payload is None or payload.result is None:
-        raise Http404("no result that this member may see")
-    # not indented: deep nesting would be sixty times as long as it came
-    response = JsonResponse(payload.result, safe=False)
-    response["Content-Disposition"] = f'attachment; filename="result-{pk}.json"'
-    return response
-
-
 @require_POST
 @member_required(Permission.OPERATE)
 def cancel(request: MemberRequest, pk: UUID) -> HttpResponse:
@@ -200,7 +106,7 @@ def check(request: MemberRequest, pk: UUID) -> HttpResponse:
 def _carry_out(
     request: MemberRequest, pk: UUID, verb: Callable[..., object], done: str
 ) -> HttpResponse:
-    found = _find(request, pk)
+    found = find(request, pk)
     try:
         verb(found.pk, actor=Actor.person(request.member), now=datetime.now(UTC))
     except Refused as refusal:

@@ -196,7 +196,14 @@ ROWS: dict[str, Row | Open] = {
             "/operations/{claimed operation}/",
             "/operations/{link operation}/",
         ),
-        parts=("operation-state", "operation-actions", "operation-facts"),
+        parts=(
+            "operation-state",
+            "operation-phases",
+            "operation-actions",
+            "operation-facts",
+            "operation-timeline",
+            "timeline-older",
+        ),
     ),
     "operations/<uuid:pk>/cancel/": Row(
         post=DONE_BY_OPERATORS, at=("/operations/{question operation}/cancel/",)
@@ -233,6 +240,10 @@ ROWS: dict[str, Row | Open] = {
     "operations/<uuid:pk>/result.json": Row(
         get=may(*READERS, else_=404),
         at=("/operations/{answered operation}/result.json",),
+    ),
+    "operations/<uuid:pk>/result/<slug:name>/": Row(
+        get=may(*READERS, else_=404),
+        at=("/operations/{answered operation}/result/0/",),
     ),
     # --- servers
     "servers/": Row(get=EVERYBODYS, parts=("servers",)),

@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tasks_monitor.json_tree import tree
 from tasks_monitor.result_blocks import (
     MAX_BLOCKS,
     MAX_NAME_CHARS,
+    MAX_PAGE_BASE64_CHARS,
     MAX_PAGE_CHARS,
     MAX_TEXT_CHARS,
     Block,
@@ -38,6 +40,19 @@ def test_an_empty_text_is_still_a_block() -> None:
 def test_an_image_of_a_listed_type_is_shown(mime_type: str) -> None:
     block = one({"type": "image", "mimeType": mime_type, "data": PNG})
     assert (block.kind, block.uri) == ("image", f"data:{mime_type};base64,{PNG}")
+    assert block.part == "0"
+
+
+def test_a_page_holds_only_so_much_of_pictures_and_the_rest_can_be_downloaded() -> None:
+    big = "A" * (MAX_PAGE_BASE64_CHARS // 2)
+    shown = blocks({"content": [{"type": "image", "mimeType": "image/png", "data": big}] * 3})
+    assert [block.kind for block in shown] == ["image", "binary", "binary"]
+    assert [block.part for block in shown] == ["0", "1", "2"]
+
+
+def test_short_text_is_all_on_the_page_and_long_text_a_file_beside_it() -> None:
+    assert one({"type": "text", "text": "x"}).part == ""
+    assert one({"type": "text", "text": "x" * (MAX_TEXT_CHARS + 1)}).part == "0"
 
 
 @pytest.mark.parametrize("mime_type", ["image/svg+xml", "text/html", "IMAGE/PNG", None, 7])
@@ -58,7 +73,7 @@ def test_a_resource_link_keeps_address_and_title() -> None:
 
 def test_an_embedded_text_resource_is_text_under_its_address() -> None:
     part = {"type": "resource", "resource": {"uri": "file:///x", "text": "inside"}}
-    assert one(part) == Block("text", "inside", title="file:///x")
+    assert one(part) == Block("text", "inside", title="file:///x", part="0")
 
 
 def test_an_embedded_image_is_an_image() -> None:
@@ -68,12 +83,15 @@ def test_an_embedded_image_is_an_image() -> None:
 
 def test_structured_content_stands_beside_the_content() -> None:
     shown = blocks({"content": [{"type": "text", "text": "a"}], "structuredContent": {"n": 0}})
-    assert [block.kind for block in shown] == ["text", "json"]
-    assert json.loads(shown[1].text) == {"n": 0}
+    assert [block.kind for block in shown] == ["text", "tree"]
+    assert shown[1].node == tree({"n": 0})
+    assert shown[1].part == "structured"
 
 
 def test_a_structured_content_of_null_is_shown_as_null() -> None:
-    assert blocks({"content": [], "structuredContent": None})[0].text == "null"
+    (block,) = blocks({"content": [], "structuredContent": None})
+    assert block.node is not None
+    assert block.node.text == "null"
 
 
 def test_members_nobody_knows_are_shown_too() -> None:
@@ -132,7 +150,7 @@ def test_deep_nesting_is_written_out_only_as_far_as_it_is_shown() -> None:
     for _ in range(60):
         deep = [deep]
     started = time.thread_time()
-    (block,) = blocks({"content": [], "structuredContent": deep})
+    (block,) = blocks({"content": [], "other": deep})
     assert (len(block.text), block.cut) == (MAX_TEXT_CHARS, True)
     assert time.thread_time() - started < 1
 
@@ -170,4 +188,4 @@ CONTENT = st.fixed_dictionaries(
 @given(st.fixed_dictionaries({"content": st.lists(CONTENT)}) | ANY_JSON)
 def test_any_result_becomes_blocks_without_raising(result: Any) -> None:
     for block in blocks(result):
-        assert block.kind in {"text", "image", "audio", "link", "json", "binary"}
+        assert block.kind in {"text", "image", "audio", "link", "json", "tree", "binary"}
