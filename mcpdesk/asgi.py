@@ -11,13 +11,14 @@ from channels.auth import AuthMiddlewareStack  # noqa: E402 - needs the app regi
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from django.conf import settings  # noqa: E402
 
+from mcpdesk.api.waiting import HeldAnswers  # noqa: E402
 from mcpdesk.web.bodies import BoundedBodies  # noqa: E402
 from mcpdesk.web.origins import OwnPagesOnly  # noqa: E402
 from mcpdesk.web.routing import websocket_urlpatterns  # noqa: E402
 
 application = ProtocolTypeRouter(
     {
-        "http": BoundedBodies(http, most=settings.DATA_UPLOAD_MAX_MEMORY_SIZE),
+        "http": BoundedBodies(HeldAnswers(http), most=settings.DATA_UPLOAD_MAX_MEMORY_SIZE),
         "websocket": OwnPagesOnly(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
     }
 )

@@ -84,6 +84,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "mcpdesk.api.middleware.ApiMiddleware",
     "mcpdesk.web.middleware.NeverStoredMiddleware",
     "mcpdesk.web.middleware.PlainAddressMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -192,6 +193,12 @@ KEEP_MESSAGES_DAYS = env.int("MCPDESK_KEEP_MESSAGES_DAYS", default=90)
 SWEEP_INTERVAL_S = env.float("MCPDESK_SWEEP_INTERVAL_S", default=0.25)
 # private and loopback addresses may be called only where an admin said so, and this allows it
 ALLOW_PRIVATE_SERVERS = env.bool("MCPDESK_ALLOW_PRIVATE_SERVERS", default=EMBEDDED)
+
+# --- the API --------------------------------------------------------------------------------------
+API = {
+    # requests of one token in a minute, over all web processes
+    "RATE": env.int("MCPDESK_API_RATE", default=600),
+}
 
 # --- people ---------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "accounts.User"

@@ -5,22 +5,41 @@ Keys are kept as digests, since they hold addresses of people and machines.
 """
 
 import hashlib
-from datetime import UTC, datetime
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
 
 from django.core.cache.backends.base import DEFAULT_TIMEOUT, BaseCache
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import QuerySet
 
 from mcpdesk.accounts.models import CacheEntry
 
 _FOR_EVER = datetime(9999, 1, 1, tzinfo=UTC)
+_TABLE = CacheEntry._meta.db_table
 # one statement: of two processes that add the same key at once, one has added it
 _ADD = (
     f"INSERT INTO {CacheEntry._meta.db_table} (key, value, ends_at) VALUES (%s, %s::jsonb, %s) "  # noqa: S608
     "ON CONFLICT (key) DO UPDATE SET value = EXCLUDED.value, ends_at = EXCLUDED.ends_at "
     f"WHERE {CacheEntry._meta.db_table}.ends_at <= %s"
 )
+# one statement here too: of many processes that count at once, none is lost
+_COUNT = (
+    f"INSERT INTO {_TABLE} AS counted (key, value, ends_at) VALUES (%(key)s, '1', %(end)s) "  # noqa: S608
+    "ON CONFLICT (key) DO UPDATE SET "
+    "value = CASE WHEN counted.ends_at <= %(now)s THEN '1' "
+    "ELSE to_jsonb(counted.value::bigint + 1) END, "
+    "ends_at = CASE WHEN counted.ends_at <= %(now)s THEN EXCLUDED.ends_at "
+    "ELSE counted.ends_at END RETURNING value::bigint, ends_at"
+)
+#: So many values that have ended go with the first count of a window.
+_SWEPT = 100
+
+
+class Counted(NamedTuple):
+    """How many there were in a window, this one included, and when the window ends (UTC)."""
+
+    number: int
+    ends_at: datetime
 
 
 class RowsCache(BaseCache):
@@ -65,6 +84,24 @@ class RowsCache(BaseCache):
 
     def clear(self) -> None:
         CacheEntry.objects.all().delete()
+
+    def count(self, key: Any, window_s: int) -> Counted:
+        """Count one more in the window that is open, or in a new one of so many seconds."""
+        now = datetime.now(UTC)
+        end = now + timedelta(seconds=window_s)
+        with connection.cursor() as cursor:
+            cursor.execute(_COUNT, {"key": self._digest(key, None), "end": end, "now": now})
+            counted = Counted(*cursor.fetchone())
+        if counted.number == 1:
+            self._sweep(now)
+        return counted
+
+    def _sweep(self, now: datetime) -> None:
+        """Delete some of what has ended, and wait for nobody who does the same."""
+        with transaction.atomic():
+            ended = CacheEntry.objects.filter(ends_at__lte=now).select_for_update(skip_locked=True)
+            keys = list(ended.values_list("key", flat=True)[:_SWEPT])
+            CacheEntry.objects.filter(key__in=keys).delete()
 
     def _entry(self, key: Any, version: int | None) -> QuerySet[CacheEntry]:
         return CacheEntry.objects.filter(key=self._digest(key, version))

@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from mcpdesk.web.views import away, dashboard, health, shell, start, team
+from mcpdesk.web.views import away, dashboard, health, shell, start, team, tokens
 from mcpdesk.web.views.profile import profile
 
 urlpatterns = [
@@ -19,6 +19,10 @@ urlpatterns = [
     path("team/<int:pk>/password/", team.password, name="team_password"),
     path("team/<int:pk>/reactivate/", team.reactivate, name="team_reactivate"),
     path("team/<int:pk>/deactivate/", team.deactivate, name="team_deactivate"),
+    path("team/tokens/", tokens.of_team, name="team_tokens"),
+    path("team/tokens/<int:pk>/revoke/", tokens.revoke_of_team, name="team_token_revoke"),
+    path("profile/tokens/", tokens.mine, name="my_tokens"),
+    path("profile/tokens/<int:pk>/revoke/", tokens.revoke_mine, name="my_token_revoke"),
     path("away/", away.away, name="away"),
     path("away/add/", away.add, name="away_add"),
     path("away/<int:pk>/", away.change, name="away_change"),

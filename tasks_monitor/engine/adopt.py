@@ -92,6 +92,7 @@ def _insert(
         state=State.WORKING,
         adopted=True,
         started_by=actor.user,
+        token=actor.token,
         reason=reason,
         questions_to=questions_to,
         created_at=now,

@@ -188,6 +188,7 @@ def _insert(
         server=server,
         tool_name=tool_name,
         started_by=actor.user,
+        token=actor.token,
         created_at=now,
         updated_at=now,
         **columns,

@@ -9,7 +9,7 @@ from approvals.models import (
     SavedFilter,
 )
 from approvals.policies import edition
-from mcpdesk.accounts.models import Role
+from mcpdesk.accounts.models import ApiToken, Role
 from mcpdesk.notify.models import (
     Alert,
     Channel,
@@ -53,6 +53,23 @@ def away(household: Household) -> None:
         ends_at=begins + timedelta(days=3),
     )
     household.ids |= {"absence": absence.pk, "stand_in": stand_in.pk}
+
+
+def tokens(household: Household) -> None:
+    """A service's token, and one of a colleague."""
+    now, colleague = timezone.now(), household.people["colleague"]
+    for thing, user in (("token", None), ("colleague's token", colleague)):
+        token = ApiToken.objects.create(
+            team=household.team,
+            user=user,
+            name=household.mark("tokens", thing, (ADMIN,)),
+            scopes=["read"],
+            prefix="mdk_shown0",
+            digest=f"{household.team.pk} {thing}",
+            created_at=now,
+            created_by=colleague,
+        )
+        household.ids[thing] = token.pk
 
 
 def notices(household: Household) -> None:

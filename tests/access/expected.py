@@ -133,6 +133,22 @@ ROWS: dict[str, Row | Open] = {
     "alerts/": Row(get=may(*OPERATORS), parts=("alerts-live",)),
     "alerts/<int:pk>/seen/": Row(post=DONE_BY_OPERATORS, at=("/alerts/{alert}/seen/",)),
     "shell/alerts-badge/": Row(get=may(*OPERATORS), queries=8),
+    "team/tokens/": Row(
+        get=ADMINS, post=ADMINS, form={"name": "new-bot", "scopes": "start", "days": "30"}
+    ),
+    "team/tokens/<int:pk>/revoke/": Row(
+        post=DONE_BY_ADMINS, at=("/team/tokens/{token}/revoke/",)
+    ),
+    "profile/tokens/": Row(
+        get=EVERYBODYS,
+        post=EVERYBODYS,
+        form={"name": "new laptop", "scopes": "read", "days": "30"},
+    ),
+    # a token is its person's alone
+    "profile/tokens/<int:pk>/revoke/": Row(
+        post=may(else_=404), at=("/profile/tokens/{token}/revoke/",)
+    ),
+    "api/": Row(get=EVERYBODYS),
     "profile/notifications/": Row(
         get=EVERYBODYS, post=SENT_BY_ALL, form={"timing": "at_once", "daily_at": "08:00"}
     ),

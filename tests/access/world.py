@@ -91,4 +91,5 @@ def furnish(household: Household) -> None:
     carried.remembered(household, server)
     belongings.lists(household)
     belongings.notices(household)
+    belongings.tokens(household)
     belongings.held(household)

@@ -103,10 +103,14 @@ def page_of(
         page.context.close()
 
 
+#: Pages of allauth, and what has no pages.
+_NOT_OURS = ("accounts/", "api/v1/")
+
+
 def _routes(patterns: list[Any]) -> Iterator[tuple[str, URLPattern]]:
     """Our own routes by name."""
     for pattern in patterns:
-        if isinstance(pattern, URLResolver) and str(pattern.pattern) != "accounts/":
+        if isinstance(pattern, URLResolver) and str(pattern.pattern) not in _NOT_OURS:
             yield from _routes(pattern.url_patterns)
         elif isinstance(pattern, URLPattern) and pattern.name:
             yield pattern.name, pattern

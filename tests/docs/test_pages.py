@@ -63,7 +63,7 @@ def test_the_default_addresses_are_those_of_the_code() -> None:
 def test_the_help_of_the_script_names_the_commands_of_the_readme() -> None:
     script = [shutil.which("sh") or "sh", str(pages.CHECKOUT / "desk")]
     shown = subprocess.run(script, capture_output=True, text=True, check=True).stdout
-    assert {"demo", "up", "test", "help"} == pages.commands(shown)
+    assert {"demo", "up", "test", "call", "help"} == pages.commands(shown)
 
 
 @pytest.mark.parametrize("image", IMAGES, ids=lambda image: image.name)

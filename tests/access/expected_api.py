@@ -1,0 +1,112 @@
+"""The access matrix of the API as data: each of its routes has a row here, for each method.
+
+What follows from the rules of tokens is not written down again: without the row's scope a 403, with
+a token that opens nothing a 401, and what belongs to another team is a 404.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mcpdesk.accounts.tokens import Scope
+from tests.access.actors import ADMIN, APPROVER, AUDITOR, EVERYBODY
+from tests.access.expected import OPERATORS, Statuses, may
+
+#: Beside the roles of people: a token that is nobody's.
+SERVICE = "service"
+
+
+@dataclass(frozen=True, slots=True)
+class ApiRow:
+    """One method of one route. Names in braces are things of the team (world.py).
+
+    `says`: what each role is answered with a token of every scope; `service`: and a service.
+    `acts`: whether a request that is not refused changes something.
+    `queries`: the most that a request may ask the database.
+    """
+
+    scope: Scope
+    says: Statuses
+    service: int
+    at: str = ""
+    body: Mapping[str, Any] | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    foreign: int = 404
+    acts: bool = False
+    queries: int = 30
+
+
+EVERYBODYS = may(*EVERYBODY)
+STARTED = may(*OPERATORS, answer=202)
+HISTORY = may(AUDITOR, ADMIN)
+#: Who does not decide at all is told of their role; who decides, that this is not theirs.
+DECIDED = may(APPROVER, ADMIN)
+
+API_ROWS: dict[tuple[str, str], ApiRow] = {
+    ("GET", "/me"): ApiRow(Scope.READ, EVERYBODYS, 200),
+    ("GET", "/operations"): ApiRow(Scope.READ, EVERYBODYS, 200, queries=16),
+    ("POST", "/operations"): ApiRow(
+        Scope.START,
+        STARTED,
+        202,
+        body={"server": "{server name}", "tool": "{tool}"},
+        headers={"Idempotency-Key": "k"},
+        foreign=422,
+        acts=True,
+        queries=60,
+    ),
+    ("POST", "/operations/adopt"): ApiRow(
+        Scope.START,
+        STARTED,
+        202,
+        body={"server": "{server name}", "tool": "{tool}", "task_id": "t-1"},
+        foreign=422,
+        acts=True,
+    ),
+    ("GET", "/operations/{uuid:pk}"): ApiRow(
+        Scope.READ, EVERYBODYS, 200, at="/operations/{question operation}", queries=16
+    ),
+    ("POST", "/operations/{uuid:pk}/cancel"): ApiRow(
+        Scope.CANCEL, STARTED, 202, at="/operations/{question operation}/cancel", acts=True
+    ),
+    ("GET", "/approvals"): ApiRow(Scope.READ, EVERYBODYS, 200, queries=16),
+    ("GET", "/approvals/{uuid:pk}"): ApiRow(
+        Scope.READ, EVERYBODYS, 200, at="/approvals/{question}"
+    ),
+    ("POST", "/approvals/{uuid:pk}/decision"): ApiRow(
+        Scope.DECIDE,
+        DECIDED,
+        403,
+        at="/approvals/{question}/decision",
+        body={"binding": "{token of question}", "choice": "decline"},
+        acts=True,
+        queries=160,
+    ),
+    ("GET", "/servers"): ApiRow(Scope.READ, EVERYBODYS, 200, queries=16),
+    ("GET", "/servers/{name}/tools"): ApiRow(
+        Scope.READ, EVERYBODYS, 200, at="/servers/{server name}/tools", queries=16
+    ),
+    ("GET", "/events"): ApiRow(Scope.EXPORT, HISTORY, 200, queries=16),
+}
+
+#: More to read, so that all that anybody may read is met somewhere.
+MORE_TO_READ = (
+    "/operations/{question operation}",
+    "/operations/{broken operation}",
+    "/approvals/{question}",
+    "/operations/{others' question operation}",
+    "/operations/{answered operation}",
+    "/operations/{viewer's operation}",
+    "/operations/{unknown operation}",
+    "/operations/{gate operation}",
+    "/operations?state=completed",
+    "/approvals?tab=team",
+    "/approvals?tab=decided",
+    "/approvals/{claimed}",
+    "/approvals/{link}",
+    "/approvals/{others' question}",
+    "/approvals/{answered}",
+    "/approvals/{viewer's}",
+    "/approvals/{gate}",
+    "/approvals/{approved gate}",
+)
