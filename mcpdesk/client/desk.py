@@ -1,0 +1,192 @@
+"""A desk, as a program sees it."""
+
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from types import TracebackType
+from typing import Any, Final, Literal, Self
+
+import httpx
+
+from mcpdesk.client.models import Approval, Event, Operation, Server, Tool
+from mcpdesk.client.sending import Sender
+
+Until = Literal["input", "end"]
+Tab = Literal["mine", "team", "decided"]
+#: The desk holds an answer for so long at a time (s), and a little more passes on the way.
+_HELD_S: Final = 30
+_TIMEOUT_S: Final = _HELD_S + 15
+
+
+class Desk:
+    """`url` is the address of the desk, `token` one of its tokens (mdk_…)."""
+
+    def __init__(
+        self,
+        url: str,
+        token: str,
+        *,
+        patience_s: float = 60.0,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        self._http = httpx.Client(
+            base_url=f"{url.rstrip('/')}/api/v1/",
+            headers={"Authorization": f"Bearer {token}", "Accept": "application/json"},
+            timeout=_TIMEOUT_S,
+            transport=transport,
+        )
+        self._sender = Sender(self._http, patience_s)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._http.close()
+
+    # --- operations -----------------------------------------------------------------------------
+
+    def start(
+        self,
+        server: str,
+        tool: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        key: str | None = None,
+        reason: str = "",
+        repeatable: bool = False,
+    ) -> Operation:
+        """Start a tool, once for each `key`: a program that is run again gives the same one.
+
+        Without a key one is made, and only this very request is repeated safely.
+        """
+        body = {
+            "server": server,
+            "tool": tool,
+            "arguments": dict(arguments or {}),
+            "reason": reason,
+            "repeatable": repeatable,
+        }
+        headers = {"Idempotency-Key": key or str(uuid.uuid4())}
+        return Operation.read(self._sender.send("POST", "operations", json=body, headers=headers))
+
+    def operation(self, id: str, *, wait_s: int = 0, until: Until = "input") -> Operation:
+        """One operation, at once or when it has come as far as `until`, after `wait_s` at most."""
+        query: dict[str, Any] = {"wait": wait_s, "until": until} if wait_s else {}
+        return Operation.read(self._sender.send("GET", f"operations/{id}", params=query))
+
+    def wait(
+        self,
+        id: str,
+        *,
+        until: Until = "end",
+        timeout_s: float | None = None,
+        told: Callable[[Operation], None] = lambda _: None,
+    ) -> Operation:
+        """Wait until it has ended, or an operator has to do something; `input`: or somebody has to.
+
+        `told` is called with what is read on the way. Raises TimeoutError after `timeout_s`.
+        """
+        ends_at = None if timeout_s is None else time.monotonic() + timeout_s
+        found = self.operation(id)
+        told(found)
+        while not _settled(found, until):
+            left = _HELD_S if ends_at is None else ends_at - time.monotonic()
+            if left <= 0:
+                raise TimeoutError(f"{found.words}, after {timeout_s:g} s")
+            # who waits for people is told of what is asked next, so it is looked at in between
+            held_s = max(1, min(_HELD_S, int(left)))
+            found = self.operation(id, wait_s=held_s, until=_next(found, until))
+            told(found)
+        return found
+
+    def operations(self, **filters: str) -> Iterator[Operation]:
+        """The team's operations, newest first; filters as the API has them."""
+        return (Operation.read(one) for one in self._pages("operations", filters))
+
+    def cancel(self, id: str) -> Operation:
+        """Ask for cancellation: it is cancelled when the server says so."""
+        return Operation.read(self._sender.send("POST", f"operations/{id}/cancel"))
+
+    def adopt(self, server: str, task_id: str, tool: str, *, reason: str = "") -> Operation:
+        """Put a task that some other client started under the desk's care."""
+        body = {"server": server, "task_id": task_id, "tool": tool, "reason": reason}
+        return Operation.read(self._sender.send("POST", "operations/adopt", json=body))
+
+    # --- approvals ------------------------------------------------------------------------------
+
+    def approvals(self, tab: Tab = "mine") -> Iterator[Approval]:
+        """What waits for the token's person, for anybody of the team, or is over."""
+        return (Approval.read(one) for one in self._pages("approvals", {"tab": tab}))
+
+    def approval(self, id: str) -> Approval:
+        """One item, with all that there is to read before it is decided."""
+        return Approval.read(self._sender.send("GET", f"approvals/{id}"))
+
+    def decide(
+        self,
+        approval: Approval,
+        choice: str,
+        *,
+        reason: str = "",
+        content: Mapping[str, Any] | None = None,
+        gives_secrets: bool = False,
+    ) -> Approval:
+        """Decide what was read: approve or deny a gate; accept, decline or cancel a question.
+
+        Raises Conflict where it changed since it was read.
+        """
+        body = {
+            "binding": approval.binding or "",
+            "choice": choice,
+            "reason": reason,
+            "content": dict(content or {}),
+            "gives_secrets": gives_secrets,
+        }
+        answer = self._sender.send("POST", f"approvals/{approval.id}/decision", json=body)
+        return Approval.read(answer["approval"])
+
+    # --- what there is --------------------------------------------------------------------------
+
+    def servers(self) -> list[Server]:
+        return [Server.read(one) for one in self._sender.send("GET", "servers")]
+
+    def tools(self, server: str) -> list[Tool]:
+        return [Tool.read(one) for one in self._sender.send("GET", f"servers/{server}/tools")]
+
+    def events(self, after: int = 0, *, follow_every_s: float | None = None) -> Iterator[Event]:
+        """The log from behind the event `after`; `follow_every_s`: and what comes, for ever."""
+        while True:
+            page = self._sender.send("GET", "events", params={"after": after})
+            yield from (Event.read(one) for one in page["items"])
+            after = page["after"]
+            if not page["items"]:
+                if follow_every_s is None:
+                    return
+                time.sleep(follow_every_s)
+
+    def _pages(self, path: str, query: Mapping[str, str]) -> Iterator[Any]:
+        after = ""
+        while True:
+            page = self._sender.send("GET", path, params={**query, "after": after})
+            yield from page["items"]
+            after = page["after"]
+            if not after:
+                return
+
+
+def _settled(found: Operation, until: Until) -> bool:
+    waits = found.needs == "operator" or (until == "input" and found.needs == "people")
+    return found.ended or waits
+
+
+def _next(found: Operation, until: Until) -> Until:
+    """What the desk is asked to hold the answer for: the next question, where none is open now."""
+    return "input" if found.needs is None else until
