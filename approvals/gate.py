@@ -21,6 +21,7 @@ from tasks_monitor.engine.start import (
     start,
 )
 from tasks_monitor.models import Operation, Server
+from tasks_monitor.selectors import ToolView
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +245,7 @@ def _open(operation: Operation, found: policy.Gate, now: datetime) -> Approval:
         created_at=now,
         deadline_at=deadline,
         four_eyes=ask.four_eyes,
-        policy=_kept(found, ask),
+        policy={**_kept(found, ask), "claims": _claims(operation)},
     )
     opened(approval, ask.people if ask.audience is policy.Audience.PEOPLE else (), now)
     return approval
@@ -258,6 +259,14 @@ def _kept(found: policy.Gate, ask: policy.Ask) -> dict[str, Any]:
         "failed": found.error is not None,
         "ask": ask.as_json(),
     }
+
+
+def _claims(operation: Operation) -> list[str]:
+    """What the server claims of the tool, in words of ours: as the rules saw it, and as whoever
+    decides sees it, whatever it claims later.
+    """
+    tool = operation.server.tools.filter(name=operation.tool_name).first()
+    return list(ToolView.of(tool).claims) if tool else []
 
 
 def _answerable(ask: policy.Ask, operation: Operation) -> policy.Ask:

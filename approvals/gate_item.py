@@ -170,6 +170,10 @@ def _remember_form(
 
 
 def _claims(approval: Approval) -> tuple[str, ...]:
+    """As they were when it was asked; of an item from before they were kept, as they are now."""
+    kept = (approval.policy or {}).get("claims")
+    if isinstance(kept, list):
+        return tuple(kept)
     tool = approval.operation.server.tools.filter(name=approval.operation.tool_name).first()
     return ToolView.of(tool).claims if tool else ()
 

@@ -70,6 +70,20 @@ def test_it_stands_in_the_list_and_says_who_asks_for_what_and_by_which_rule(
     assert "<b>api" not in page
 
 
+def test_a_server_that_claims_something_else_later_lulls_nobody(
+    operator: Member, approver: Member
+) -> None:
+    server = ServerFactory(team=operator.team)
+    definition = {"name": "deploy_project", "annotations": {"destructiveHint": True}}
+    tool = Tool.objects.create(server=server, name="deploy_project", definition=definition)
+    approval = a_gate(operator, server=server)
+    tool.definition = {"name": "deploy_project", "annotations": {"readOnlyHint": True}}
+    tool.save()
+    page = _page(approver, approval)
+    assert "claims of this tool: may destroy." in page
+    assert "only reads" not in page
+
+
 def test_each_person_reads_why_they_can_or_cannot_act(
     operator: Member, approver: Member, join: Join
 ) -> None:
