@@ -79,6 +79,8 @@ class Server(models.Model):
     failures = models.PositiveIntegerField(default=0)
     last_ok_at = models.DateTimeField(null=True)
     last_problem = models.CharField(max_length=500, blank=True)
+    # null: there is none, or it is from before its time was kept
+    last_problem_at = models.DateTimeField(null=True)
     clock_skew_ms = models.BigIntegerField(default=0)
 
     class Meta:

@@ -50,7 +50,11 @@ def _note_reply(server_id: int, exchange: Exchange, now: datetime) -> None:
     if isinstance(reply, Unreadable):
         if reply.reason == ReplyProblem.AUTHORIZATION and reply.http_status == 401:
             _hold(server_id, AUTHORIZATION_PAUSE_S, "authorization", now)
-        Server.objects.filter(pk=server_id).update(last_problem=reply.sentence[:500])
+        Server.objects.filter(pk=server_id).update(**_problem(reply.sentence, now))
+
+
+def _problem(sentence: str, now: datetime) -> dict[str, Any]:
+    return {"last_problem": sentence[:500], "last_problem_at": now}
 
 
 def _locked(server_id: int) -> Server:
@@ -62,7 +66,7 @@ def _locked(server_id: int) -> Server:
 def _reached(server_id: int, now: datetime) -> None:
     server = _locked(server_id)
     if server.unreachable_since is not None:
-        server.last_problem = ""
+        server.last_problem, server.last_problem_at = "", None
         _clear_hold(server, "unreachable")
         _record(server, "server.reachable", now)
         close_alert(server.team_id, out_of_reach(server_id), now)
@@ -73,6 +77,7 @@ def _reached(server_id: int, now: datetime) -> None:
             "failures",
             "last_ok_at",
             "last_problem",
+            "last_problem_at",
             "not_before",
             "not_before_reason",
         ]
@@ -95,7 +100,7 @@ def _unreachable(server_id: int, exchange: Exchange, now: datetime) -> None:
     pause = min(2.0 ** (server.failures - 1), BACKOFF_LAST_S)
     server.not_before = now + timedelta(seconds=pause)
     server.not_before_reason = "unreachable"
-    server.last_problem = exchange.failure.sentence[:500]
+    server.last_problem, server.last_problem_at = exchange.failure.sentence[:500], now
     if server.unreachable_since is None:
         server.unreachable_since = now
         _record(server, "server.unreachable", now, reason=exchange.failure.kind.value)

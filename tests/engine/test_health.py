@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from mcpdesk.audit.models import Event
 from tasks_monitor.engine.health import note_exchanges
@@ -64,6 +65,7 @@ def test_a_server_that_answers_again_is_reachable_again(scripted: ScriptedDesk) 
     scripted.server.refresh_from_db()
     assert (scripted.server.unreachable_since, scripted.server.failures) == (None, 0)
     assert (scripted.server.not_before, scripted.server.last_problem) == (None, "")
+    assert scripted.server.last_problem_at is None
     told = [kind for kind in kinds(scripted.server) if kind.startswith("server.")]
     assert told == ["server.unreachable", "server.reachable"]
 
@@ -177,3 +179,14 @@ def test_what_the_server_last_did_wrong_is_kept_in_words(desk: Desk) -> None:
 
     desk.server.refresh_from_db()
     assert "text/html" in desk.server.last_problem
+    assert desk.server.last_problem_at is not None
+    assert timezone.now() - desk.server.last_problem_at < timedelta(minutes=5)
+
+
+def test_what_a_server_out_of_reach_did_is_kept_with_its_time(scripted: ScriptedDesk) -> None:
+    scripted.peer.will(peer.CALL, *[peer.Nothing(sent=False)] * 2)
+    scripted.start()
+    scripted.drain()
+    scripted.server.refresh_from_db()
+    assert scripted.server.last_problem
+    assert scripted.server.last_problem_at == scripted.server.unreachable_since

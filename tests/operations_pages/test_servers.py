@@ -256,3 +256,14 @@ def test_a_live_region_is_answered_alone(client: Client, server: Server) -> None
     for path, region in (("", "server-list"), (f"{server.pk}/", "server-live")):
         text = client.get(f"/servers/{path}", headers=htmx(region)).content.decode().strip()
         assert text.startswith(f'<div id="{region}"')
+
+
+def test_the_last_trouble_stands_with_its_time_where_that_is_known(
+    client: Client, operator: Membership
+) -> None:
+    server = ServerFactory(team=operator.team, last_problem="It was <b>away</b>.")
+    assert "Last trouble: It was &lt;b&gt;away" in page_of(client, server)
+    server.last_problem_at = timezone.now() - timedelta(minutes=3)
+    server.save()
+    stamp = server.last_problem_at.isoformat(timespec="seconds")[:16]
+    assert f'Last trouble, <time datetime="{stamp}' in page_of(client, server)
