@@ -28,7 +28,8 @@ class Content:
     first_event_id: int
     last_event_id: int
     event_count: int
-    last_event_at: datetime
+    earliest_at: datetime
+    latest_at: datetime
     sealed_at: datetime
     root: bytes
     lines: bytes
@@ -43,7 +44,8 @@ class Content:
             "first": self.first_event_id,
             "last": self.last_event_id,
             "count": self.event_count,
-            "last_at": moment(self.last_event_at),
+            "earliest": moment(self.earliest_at),
+            "latest": moment(self.latest_at),
             "sealed_at": moment(self.sealed_at),
             "root": self.root.hex(),
             "lines": hashlib.sha256(self.lines).hexdigest(),

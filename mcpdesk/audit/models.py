@@ -7,6 +7,7 @@ from django.conf import settings
 from django.db import models
 
 from mcpdesk.accounts.models import Team
+from mcpdesk.audit.canonical import ERASED
 from mcpdesk.audit.kinds import KINDS
 from mcpdesk.audit.triggers import EVENT_TRIGGERS, SEAL_TRIGGERS
 
@@ -19,6 +20,12 @@ class Channel(models.TextChoices):
     CLOCK = "clock", "by the clock"
     COMMAND = "command", "on the command line"
     API = "api", "through the API"
+
+
+def shown(value: Any) -> Any:
+    """A value of an event as people read it: an erased name is nobody's."""
+    is_erased = isinstance(value, str) and value.startswith(ERASED)
+    return "(an erased person)" if is_erased else value
 
 
 class Event(models.Model):
@@ -50,6 +57,11 @@ class Event(models.Model):
                 condition=models.Q(server_id__isnull=False),
                 name="event_by_server",
             ),
+            models.Index(
+                fields=["approval_id", "id"],
+                condition=models.Q(approval_id__isnull=False),
+                name="event_by_approval",
+            ),
             # partial: most events are the desk's own
             models.Index(
                 fields=["team", "actor", "-id"],
@@ -80,7 +92,7 @@ class _Places(dict[str, Any]):
     """Fills a sentence's places; a field an old event does not have reads as a dash."""
 
     def __init__(self, data: dict[str, Any], **more: Any) -> None:
-        super().__init__({**data, **more})
+        super().__init__({name: shown(value) for name, value in {**data, **more}.items()})
 
     def __missing__(self, key: str) -> str:
         return "–"
@@ -100,7 +112,9 @@ class Seal(models.Model):
     first_event_id = models.BigIntegerField()
     last_event_id = models.BigIntegerField()
     event_count = models.PositiveIntegerField()
-    last_event_at = models.DateTimeField()
+    # the times of its events lie between; mostly, not always, those of its first and last one
+    earliest_at = models.DateTimeField()
+    latest_at = models.DateTimeField()
     sealed_at = models.DateTimeField()
     # SHA-256 over the events' full hashes, in order
     root = models.BinaryField(max_length=32)
@@ -117,8 +131,8 @@ class Seal(models.Model):
     class Meta:
         ordering = ["team", "number"]
         indexes = [
-            # selectors: which ids can belong to events of given days
-            models.Index(fields=["team", "last_event_at"], name="seal_by_time"),
+            # selectors: which ids the events of given days can have
+            models.Index(fields=["team", "latest_at", "number"], name="seal_by_latest"),
         ]
         constraints = [
             models.CheckConstraint(

@@ -22,7 +22,7 @@ def prunable(team: Team, before: datetime) -> QuerySet[Seal]:
     Those whose last event happened before that moment (UTC), up to the first that holds an event
     of an operation under a legal hold. None at all while the whole team is under one.
     """
-    there = Seal.objects.filter(team=team, pruned_at__isnull=True, last_event_at__lt=before)
+    there = Seal.objects.filter(team=team, pruned_at__isnull=True, latest_at__lt=before)
     held = LegalHold.objects.filter(team=team, ended_at__isnull=True)
     operations: list[UUID | None] = list(held.values_list("operation_id", flat=True))
     if None in operations:

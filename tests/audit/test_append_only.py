@@ -87,7 +87,8 @@ def test_no_column_of_a_seal_can_be_changed(happen: Happen, column: str) -> None
         "event_count": "event_count + 1",
         "first_event_id": "first_event_id - 1",
         "last_event_id": "last_event_id + 1",
-        "last_event_at": "now()",
+        "earliest_at": "now()",
+        "latest_at": "now()",
         "sealed_at": "now()",
         "pruned_at": "now()",
     }.get(column, "'x'::bytea")

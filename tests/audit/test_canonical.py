@@ -174,7 +174,8 @@ CONTENT = Content(
     first_event_id=17,
     last_event_id=17,
     event_count=1,
-    last_event_at=datetime(2026, 11, 29, 14, 0, 0, 1, tzinfo=UTC),
+    earliest_at=datetime(2026, 11, 29, 14, 0, tzinfo=UTC),
+    latest_at=datetime(2026, 11, 29, 14, 0, 0, 1, tzinfo=UTC),
     sealed_at=datetime(2026, 11, 29, 14, 1, tzinfo=UTC),
     root=root_of([event_hash(LINE, SALTS)]),
     lines=pack([(17, event_hash(LINE, SALTS))]),
@@ -185,7 +186,7 @@ CONTENT = Content(
 
 def test_the_golden_digest_of_a_seal() -> None:
     assert CONTENT.digest().hex() == (
-        "08f84a7aace91c2224c9900c5d8fe2e3ef566120215107e830d30619899d1015"
+        "4b0bb886655ef076b978131ed4ea7be95871f6bdd3d40036ab5a8c4b9dfe6102"
     )
 
 

@@ -41,7 +41,8 @@ class TestSealing:
         (seal,) = Seal.objects.filter(team=team)
         assert (seal.number, seal.event_count) == (1, 3)
         assert (seal.first_event_id, seal.last_event_id) == (events[0].pk, events[2].pk)
-        assert (seal.last_event_at, seal.sealed_at) == (events[2].at, NOW)
+        assert (seal.earliest_at, seal.latest_at) == (events[0].at, events[2].at)
+        assert seal.sealed_at == NOW
         assert bytes(seal.previous) == BEGINNING
 
     def test_each_holds_the_one_before(self, team: Team, happen: Happen) -> None:
