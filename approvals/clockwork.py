@@ -15,6 +15,7 @@ from django.db.models import Q
 
 from approvals import alertness, escalate, expire, remind, standstill
 from approvals.models import Approval, ApprovalState, Kind
+from mcpdesk.logs import about
 from tasks_monitor.models import Operation
 from tasks_monitor.states import State
 
@@ -53,7 +54,8 @@ def _guarded(approval_id: UUID, now: datetime) -> bool:
     except (OperationalError, InterfaceError):
         raise
     except Exception:
-        logger.exception("the clock could not look at approval %s", approval_id)
+        with about(approval=approval_id):
+            logger.exception("the clock could not look at approval %s", approval_id)
         Approval.objects.filter(pk=approval_id).update(look_at=now + AFTER_A_FAULT)
         return False
 

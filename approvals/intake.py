@@ -18,6 +18,7 @@ from approvals.models import Approval, ApprovalState, Audience, Kind
 from approvals.opened import opened
 from mcpdesk.accounts import access
 from mcpdesk.audit.announce import announce
+from mcpdesk.logs import about
 from tasks_monitor.models import Answerers, InputRequest, InputRequestState, Operation
 from tasks_monitor.states import State
 
@@ -52,7 +53,8 @@ def sweep(now: datetime) -> int:
         try:
             take_in(operation_id, now=now)
         except Exception:
-            logger.exception("could not take in the questions of operation %s", operation_id)
+            with about(operation=operation_id):
+                logger.exception("could not take in the questions of operation %s", operation_id)
     return len(operation_ids)
 
 

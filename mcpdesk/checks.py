@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from mcpdesk.accounts.adapter import sends_mail
 from mcpdesk.audit.signing import key_of
+from mcpdesk.logs import FORMATS
 from tasks_monitor.engine.heartbeat import PROCESSES, silences
 from tasks_monitor.models import Heartbeat
 
@@ -34,6 +35,7 @@ def configuration(**_: Any) -> list[CheckMessage]:
         *_debug(),
         *_mail(),
         *_metrics(),
+        *_logs(),
     ]
 
 
@@ -181,6 +183,15 @@ def _metrics() -> Iterator[CheckMessage]:
             hint="Set it to 32 or more random characters, or unset it: then only this machine "
             "may ask for /metrics.",
             id="mcpdesk.E014",
+        )
+
+
+def _logs() -> Iterator[CheckMessage]:
+    if settings.LOG_FORMAT not in FORMATS:
+        yield Error(
+            f"MCPDESK_LOG_FORMAT is {settings.LOG_FORMAT}, and no such format is known.",
+            hint=f"Set it to {' or '.join(FORMATS)}.",
+            id="mcpdesk.E015",
         )
 
 

@@ -290,19 +290,28 @@ METRICS_TOKEN = env.str("MCPDESK_METRICS_TOKEN", default="")
 
 # --- logs: ids and states, never payloads ---------------------------------------------------------
 LOG_LEVEL = env.str("MCPDESK_LOG_LEVEL", default="INFO")
+# "lines" (key=value) or "json"
+LOG_FORMAT = env.str("MCPDESK_LOG_FORMAT", default="lines")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
-        "lines": {"()": "mcpdesk.logs.formatter"},
+        "ours": {
+            "()": "mcpdesk.logs.formatter",
+            # another word is refused by checks.py, and has to come so far
+            "form": LOG_FORMAT if LOG_FORMAT in {"lines", "json"} else "lines",
+        },
     },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines"}},
+    "filters": {"task_failures": {"()": "mcpdesk.logs.TaskFailures"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "ours"}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {
         # request lines carry URLs; the structured request log replaces them
         "uvicorn.access": {"level": "WARNING"},
+        # its own handler would write exceptions with their words
+        "uvicorn": {"handlers": [], "propagate": True},
         "httpx": {"level": "WARNING"},
-        "celery.app.trace": {"level": "WARNING"},
+        "celery.app.trace": {"level": "WARNING", "filters": ["task_failures"]},
         "celery.worker.strategy": {"level": "WARNING"},
         "django_structlog": {"level": "WARNING"},
         "kombu.connection": {"level": "ERROR"},

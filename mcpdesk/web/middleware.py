@@ -11,6 +11,7 @@ from mcpdesk.accounts.access import memberships_of
 from mcpdesk.accounts.models import User
 from mcpdesk.accounts.sessions import chosen
 from mcpdesk.accounts.zones import zone_of
+from mcpdesk.logs import about
 
 Respond = Callable[[HttpRequest], HttpResponse]
 
@@ -60,5 +61,6 @@ class MemberMiddleware:
             return self.get_response(request)
         marked.memberships = memberships_of(request.user)
         marked.member = chosen(marked.memberships, request.session)
-        with timezone.override(zone_of(request.user)):
+        ids = {"team": marked.member.team_id} if marked.member else {}
+        with timezone.override(zone_of(request.user)), about(**ids):
             return self.get_response(request)

@@ -20,6 +20,7 @@ from django.db import InterfaceError, OperationalError, transaction
 
 from mcpdesk.database import reconnect
 from mcpdesk.http.client import Failure, FailureKind
+from mcpdesk.logs import about
 from mcpdesk.mcp import pacing
 from mcpdesk.mcp.outcomes import InvalidResult, NoAnswer, TaskCreated
 from mcpdesk.mcp.tasks import Task
@@ -166,6 +167,11 @@ def _next_poll(work: Poll, task: Task, now: datetime) -> datetime:
 
 def _settle_one(done: Done, now: datetime) -> None:
     """Apply one result in one transaction; a fault of ours leaves the row to its lease."""
+    with about(operation=done.work.claim.operation_id, server=done.work.claim.server.server_id):
+        _settle_this(done, now)
+
+
+def _settle_this(done: Done, now: datetime) -> None:
     outcome, tools = done.step.outcome, done.step.tools
     is_applied = _applied(done.work, done.step, now)
     if not is_applied and isinstance(outcome, TaskCreated):

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
+from mcpdesk.logs import about
 from mcpdesk.mcp.headers import HeaderPlan, InvalidToolHeader, header_plan
 from tasks_monitor.engine.claim import Claim, release
 from tasks_monitor.engine.endpoints import endpoint_for
@@ -38,7 +39,8 @@ def prepare(claims: Iterable[Claim], now: datetime) -> list[tuple[Work, Endpoint
             # first the endpoint: nothing is written of a request that could not be addressed
             endpoint, work = endpoint_for(claim), _prepare_one(claim, now)
         except Exception:
-            logger.exception("operation %s could not be prepared", claim.operation_id)
+            with about(operation=claim.operation_id, server=claim.server.server_id):
+                logger.exception("operation %s could not be prepared", claim.operation_id)
             if not connection.is_usable():
                 break
             continue

@@ -11,6 +11,7 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import Q
 
 from mcpdesk.audit.log import CLOCK
+from mcpdesk.logs import about
 from tasks_monitor.engine import again
 from tasks_monitor.engine.rows import lock, may_repeat, move
 from tasks_monitor.holds import is_held
@@ -43,7 +44,8 @@ def _each(change: Callable[[UUID, datetime], bool], ids: Iterable[UUID], now: da
         except (OperationalError, InterfaceError):
             raise
         except Exception:
-            logger.exception("the sweep could not change operation %s", pk)
+            with about(operation=pk):
+                logger.exception("the sweep could not change operation %s", pk)
     return changed
 
 
