@@ -23,6 +23,7 @@ from mcpdesk.audit.log import Actor
 from mcpdesk.audit.models import Channel
 from mcpdesk.mcp.jsontext import storable
 from mcpdesk.notify import alerts
+from tasks_monitor.engine import words
 from tasks_monitor.engine.errors import Refused
 from tasks_monitor.engine.reconcile import IN_WORDS, MAX_CHARS, Choice, check, reconcile
 from tasks_monitor.engine.rows import lock, note
@@ -231,6 +232,7 @@ def _carry_out(turn: _Turn, wish: Wish) -> Done:
 
 
 def _keep(turn: _Turn, wish: Wish, state: RepairState, **decided: Any) -> Repair:
+    words.say(turn.operation, wish.reason, wish.evidence)
     return Repair.objects.create(
         operation=turn.operation,
         choice=wish.choice,

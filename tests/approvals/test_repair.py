@@ -17,11 +17,13 @@ from mcpdesk.accounts.models import Membership, Role
 from mcpdesk.audit.log import DESK
 from mcpdesk.audit.models import Event
 from mcpdesk.notify.models import Alert
+from tasks_monitor import history
 from tasks_monitor.engine.cancel import request_cancel
 from tasks_monitor.engine.errors import Refused
 from tasks_monitor.engine.reconcile import Choice
 from tasks_monitor.engine.rows import lock, move
 from tasks_monitor.engine.sweep import sweep
+from tasks_monitor.history_filters import OperationFilters
 from tasks_monitor.models import Operation, Repair, RepairState, Server
 from tasks_monitor.states import State
 from tests.approvals.conftest import Join
@@ -327,3 +329,14 @@ def test_recording_as_done_needs_evidence_and_keeps_it(broken: Operation, operat
     assert state_of(broken) == State.COMPLETED
     decision = Operation.objects.get().payload.decisions[-1]
     assert decision["evidence"] == "release 43 is up"
+
+
+def test_a_repair_is_found_by_the_words_of_its_reason_and_evidence(
+    broken: Operation, operator: Member, join: Join
+) -> None:
+    done = Wish(Choice.RECORD_DONE, "looked at the console", evidence="marmalade release")
+    propose(broken, operator, done)
+    auditor = join(Role.AUDITOR)
+    for text in ("console", "marmalade"):
+        found = history.page(auditor, OperationFilters.read({"text": text})).rows
+        assert [one.pk for one in found] == [broken.pk]
