@@ -1,21 +1,25 @@
-"""Named lists of the inbox: a person's own, and those of the team, which its admins keep."""
+"""Named lists of the inbox and the history: a person's own, and the team's, kept by its admins."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.http import QueryDict
 
 from approvals.filters import Chosen
-from approvals.models import SavedFilter
+from approvals.history_filters import ApprovalFilters
+from approvals.models import ListPlace, SavedFilter
 from approvals.outcomes import Missing, Refused
 from mcpdesk.accounts.access import Member, Permission
 from mcpdesk.accounts.models import Team, User
 from mcpdesk.audit.log import Actor, record
 from mcpdesk.mcp.jsontext import storable
+from tasks_monitor.history_filters import OperationFilters
 
-#: So many for each person in a team, and so many for the team.
+#: So many of a place for each person in a team, and so many for the team.
 MAX_EACH = 50
 MAX_NAME_CHARS = 60
 MAX_QUERY_CHARS = 1024
@@ -28,42 +32,84 @@ FULL = f"There are {MAX_EACH} lists already. Delete one first; nothing was saved
 NOT_ADMIN = "Lists of the team are kept by its admins. Nothing was changed."
 
 
+_PATHS: Final = {
+    ListPlace.INBOX: "/inbox/",
+    ListPlace.OPERATIONS: "/history/",
+    ListPlace.APPROVALS: "/history/approvals/",
+    ListPlace.EVENTS: "/audit/",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A saved list as pages show it. What has no meaning (any more) in its address is dropped."""
+    """A saved list as pages show it; `query` is what of an address says what is listed."""
 
     pk: int
+    place: ListPlace
     name: str
     of_team: bool
-    chosen: Chosen
+    query: str
+
+    @property
+    def path(self) -> str:
+        """Where the lists of its place are shown."""
+        return _PATHS[self.place]
+
+    @property
+    def suffix(self) -> str:
+        """The query with its question mark, to be put behind the address of its place."""
+        return f"?{self.query}" if self.query else ""
 
 
-def of(member: Member) -> list[Saved]:
-    """The lists this member sees: their own and the team's, by name. One query."""
-    return [
-        Saved(one.pk, one.name, one.user_id is None, Chosen.read(QueryDict(one.query)))
-        for one in _seen_by(member)
-    ]
+def of(member: Member, place: ListPlace | None = ListPlace.INBOX) -> list[Saved]:
+    """The lists this member sees of one place, or of all: their own and the team's, by name.
+
+    What has no meaning (any more) in an address is dropped. One query.
+    """
+    seen = _seen_by(member) if place is None else _seen_by(member).filter(place=place)
+    return [_saved(one) for one in seen]
+
+
+def _saved(one: SavedFilter) -> Saved:
+    place = ListPlace(one.place)
+    query = _READ[place](QueryDict(one.query))
+    return Saved(one.pk, place, one.name, one.user_id is None, query)
+
+
+#: What each place makes of an address.
+_READ: Final[dict[ListPlace, Callable[[QueryDict], str]]] = {
+    ListPlace.INBOX: lambda given: Chosen.read(given).query,
+    ListPlace.OPERATIONS: lambda given: OperationFilters.read(given).query,
+    ListPlace.APPROVALS: lambda given: ApprovalFilters.read(given).query,
+    ListPlace.EVENTS: lambda given: given.urlencode(),
+}
 
 
 @transaction.atomic
 def save(
-    member: Member, *, name: str, chosen: Chosen, for_team: bool, now: datetime
+    member: Member,
+    *,
+    name: str,
+    query: str,
+    for_team: bool,
+    now: datetime,
+    place: ListPlace = ListPlace.INBOX,
 ) -> SavedFilter | Refused:
-    """Keep this list under a name; `for_team` takes an admin."""
+    """Keep this list of a place under a name; `for_team` takes an admin."""
     if for_team and not member.may(Permission.ADMINISTER):
         return Refused(NOT_ADMIN)
     owner = None if for_team else member.user
-    name, query = name.strip(), chosen.beginning().query
-    refusal = _why_not_named(member, owner, name)
+    name = name.strip()
+    refusal = _why_not_named(member, owner, place, name)
     if refusal:
         return Refused(refusal)
     if len(query) > MAX_QUERY_CHARS:
         return Refused(TOO_LONG)
-    kept = SavedFilter.objects.filter(team=member.team_id, user=owner)
+    kept = SavedFilter.objects.filter(team=member.team_id, user=owner, place=place)
     if kept.count() >= MAX_EACH:
         return Refused(FULL)
-    saved = SavedFilter.objects.create(team_id=member.team_id, user=owner, name=name, query=query)
+    whose = {"team_id": member.team_id, "user": owner}
+    saved = SavedFilter.objects.create(**whose, place=place, name=name, query=query)
     _record("filter.saved", saved, member, now)
     return saved
 
@@ -75,7 +121,7 @@ def rename(member: Member, pk: int, *, name: str, now: datetime) -> SavedFilter 
     if not isinstance(saved, SavedFilter):
         return saved
     name, before = name.strip(), saved.name
-    refusal = None if name == before else _why_not_named(member, saved.user, name)
+    refusal = None if name == before else _why_not_named(member, saved.user, saved.place, name)
     if refusal:
         return Refused(refusal)
     saved.name = name
@@ -111,14 +157,14 @@ def _held(member: Member, pk: int) -> SavedFilter | Missing | Refused:
     return saved
 
 
-def _why_not_named(member: Member, owner: User | None, name: str) -> str | None:
+def _why_not_named(member: Member, owner: User | None, place: str, name: str) -> str | None:
     """Holds the team's row, so that names and numbers stay as they were counted."""
     if not name:
         return NO_NAME
     if len(name) > MAX_NAME_CHARS or not storable(name) or not name.isprintable():
         return BAD_NAME
     Team.objects.select_for_update(no_key=True).get(pk=member.team_id)
-    kept = SavedFilter.objects.filter(team=member.team_id, user=owner, name=name)
+    kept = SavedFilter.objects.filter(team=member.team_id, user=owner, place=place, name=name)
     return TAKEN if kept.exists() else None
 
 

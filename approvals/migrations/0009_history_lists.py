@@ -103,4 +103,9 @@ class Migration(migrations.Migration):
             model_name='approval',
             index=django.contrib.postgres.indexes.GinIndex(fields=['words'], name='approval_words'),
         ),
+        # so that the planner knows how rare a word is: most are, and then the index of words is best
+        migrations.RunSQL(
+            'ALTER TABLE approvals_approval ALTER COLUMN words SET STATISTICS 1000',
+            'ALTER TABLE approvals_approval ALTER COLUMN words SET STATISTICS -1',
+        ),
     ]

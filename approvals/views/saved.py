@@ -19,7 +19,7 @@ from mcpdesk.accounts.guard import MemberRequest, member_required
 @member_required()
 def filters(request: MemberRequest) -> HttpResponse:
     """The person's lists and the team's."""
-    kept = saved_filters.of(request.member)
+    kept = saved_filters.of(request.member, place=None)
     context = {
         "mine": [one for one in kept if not one.of_team],
         "ours": [one for one in kept if one.of_team],
@@ -36,7 +36,7 @@ def save(request: MemberRequest) -> HttpResponse:
     outcome = saved_filters.save(
         request.member,
         name=request.POST.get("name", ""),
-        chosen=chosen,
+        query=chosen.query,
         for_team=request.POST.get("for_team") == "on",
         now=timezone.now(),
     )

@@ -114,10 +114,11 @@ def stream(
 ) -> AsyncIterator[bytes]:
     """The file, or what is behind the row with the id `after`; its rows are counted on `export`.
 
-    `still_may` is asked before each batch: who loses the right gets no more. Raises NoSuchRow.
+    Nothing is written before the first batch is asked for. `still_may` is asked before each: who
+    loses the right gets no more. Raises NoSuchRow.
     """
     sending = _Sending(export, member, subject, actor)
-    sending.take_up(after)
+    sending.find(after)
     return _parts(sending, still_may)
 
 
@@ -139,28 +140,35 @@ class _Sending:
         self._rows = subject.rows(member, given, export.created_at)
         self._columns = subject.columns + (subject.sealed if self._sealed else ())
         self._last: Any = None
-        self._head = export.format == ExportFormat.CSV
+        self._taken_up = False
 
-    def take_up(self, after: str) -> None:
-        """Go on behind the row with that id; from the beginning where it is empty."""
-        sent = 0
-        if after:
-            self._last = self._row(after)
-            self._head = False
-            before = self._subject.order.reversed()
-            sent = keyset.after(self._rows, before, self._last).count() + 1
-        self._progress(sent, finished_at=None)
-        if after:
-            self._note("export.resumed")
+    def find(self, after: str) -> None:
+        """Begin behind the row with that id; at the beginning where it is empty. Writes nothing."""
+        self._last = self._row(after) if after else None
+        self._head = self._export.format == ExportFormat.CSV and not after
 
     def next_part(self, still_may: Callable[[], bool]) -> bytes:
         """The next lines, as bytes; the file ends where there are no more."""
         try:
-            return self._next_part() if still_may() else self._stop()
+            if not still_may():
+                return self._stop()
+            if not self._taken_up:
+                self._take_up()
+            return self._next_part()
         finally:
             # a slow reader holds no connection between two batches
             if not connection.in_atomic_block:
                 close_old_connections()
+
+    def _take_up(self) -> None:
+        """The first bytes are asked for: count from here."""
+        self._taken_up, sent = True, 0
+        if self._last is not None:
+            backwards = self._subject.order.reversed()
+            sent = keyset.after(self._rows, backwards, self._last).count() + 1
+        self._progress(sent, finished_at=None)
+        if sent:
+            self._note("export.resumed")
 
     def _next_part(self) -> bytes:
         size = BATCH_WITH_PAYLOADS if self._sealed else BATCH

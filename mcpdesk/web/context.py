@@ -31,6 +31,7 @@ _PLACES = (
     ("Inbox", "/inbox/"),
     ("Dashboard", "/"),
     ("Operations", "/operations/"),
+    ("History", "/history/"),
     ("Servers", "/servers/"),
     ("Policies", "/policies/"),
     ("Team", "/team/"),
@@ -38,6 +39,10 @@ _PLACES = (
 _WATCHERS_PLACES = (("Alerts", alerts.PAGE),)
 #: The badge says how many alerts are open, up to this many.
 _MOST_ALERTS = 99
+
+
+#: Places that are shown only to those who may enter them.
+_NEEDS = {"/history/": Permission.READ_HISTORY}
 
 
 def shell(request: HttpRequest) -> dict[str, object]:
@@ -56,6 +61,14 @@ def shell(request: HttpRequest) -> dict[str, object]:
         "team_alerts": SimpleLazyObject(lambda: _alerts(member)),
         "silences": SimpleLazyObject(lambda: silences(timezone.now())),
     }
+
+
+def _places(member: Member, path: str) -> list[Place]:
+    return [
+        Place(label, place, _is_here(place, path))
+        for label, place in _PLACES
+        if member.may(_NEEDS.get(place, Permission.SEE_OPERATIONS))
+    ]
 
 
 def _is_here(place: str, path: str) -> bool:

@@ -2,7 +2,17 @@
 
 from django.urls import include, path
 
-from mcpdesk.web.views import away, dashboard, health, shell, start, team, tokens
+from mcpdesk.web.views import (
+    away,
+    dashboard,
+    exports,
+    health,
+    history,
+    shell,
+    start,
+    team,
+    tokens,
+)
 from mcpdesk.web.views.profile import profile
 
 urlpatterns = [
@@ -23,6 +33,13 @@ urlpatterns = [
     path("team/tokens/<int:pk>/revoke/", tokens.revoke_of_team, name="team_token_revoke"),
     path("profile/tokens/", tokens.mine, name="my_tokens"),
     path("profile/tokens/<int:pk>/revoke/", tokens.revoke_mine, name="my_token_revoke"),
+    path("history/", history.operations, name="history"),
+    path("history/approvals/", history.approvals, name="history_approvals"),
+    path("history/<slug:place>/save/", history.save, name="history_save"),
+    path("exports/", exports.export_list, name="exports"),
+    path("exports/new/<slug:subject>/", exports.begin, name="export_new"),
+    path("exports/<uuid:pk>/", exports.export, name="export"),
+    path("exports/<uuid:pk>/file/", exports.file, name="export_file"),
     path("away/", away.away, name="away"),
     path("away/add/", away.add, name="away_add"),
     path("away/<int:pk>/", away.change, name="away_change"),

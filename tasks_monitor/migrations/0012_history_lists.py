@@ -89,7 +89,23 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='historyentry',
-            index=models.Index(fields=['team', 'took_ms', 'operation'], name='history_by_time_taken'),
+            index=models.Index(condition=models.Q(('took_ms__isnull', False)), fields=['team', 'took_ms', 'operation'], name='history_longest'),
+        ),
+        migrations.AddIndex(
+            model_name='historyentry',
+            index=models.Index(condition=models.Q(('took_ms__isnull', False)), fields=['server', 'took_ms', 'operation'], name='history_longest_of_server'),
+        ),
+        migrations.AddIndex(
+            model_name='historyentry',
+            index=models.Index(condition=models.Q(('took_ms__isnull', False)), fields=['team', 'tool_name', 'took_ms', 'operation'], name='history_longest_of_tool'),
+        ),
+        migrations.AddIndex(
+            model_name='historyentry',
+            index=models.Index(condition=models.Q(('took_ms__isnull', False)), fields=['team', 'started_by', 'took_ms', 'operation'], name='history_longest_of_starter'),
+        ),
+        migrations.AddIndex(
+            model_name='historyentry',
+            index=models.Index(condition=models.Q(('took_ms__isnull', False)), fields=['team', 'state', 'took_ms', 'operation'], name='history_longest_of_state'),
         ),
         migrations.AddIndex(
             model_name='historyentry',
@@ -106,5 +122,10 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='operation',
             index=models.Index(condition=models.Q(('task_hash', ''), _negated=True), fields=['task_hash'], name='operation_by_task'),
+        ),
+        # so that the planner knows how rare a word is: most are, and then the index of words is best
+        migrations.RunSQL(
+            'ALTER TABLE tasks_monitor_historyentry ALTER COLUMN words SET STATISTICS 1000',
+            'ALTER TABLE tasks_monitor_historyentry ALTER COLUMN words SET STATISTICS -1',
         ),
     ]

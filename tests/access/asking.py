@@ -91,7 +91,7 @@ def ask(
     said = f"{address} {data}"
     heads = "\n".join(f"{name}: {value}" for name, value in response.headers.items())
     cookies = response.cookies.output()
-    body = response.getvalue().decode(errors="replace")
+    body = b"".join(response).decode(errors="replace")  # a stream has no value of its own
     seen = world.garden.found_in(f"{heads}\n{cookies}\n{body}")
     # what was sent along by whoever asked is no news to them
     news = seen - world.garden.found_in(said)

@@ -10,6 +10,7 @@ from approvals.models import (
 )
 from approvals.policies import edition
 from mcpdesk.accounts.models import ApiToken, Role
+from mcpdesk.audit.models import Export
 from mcpdesk.notify.models import (
     Alert,
     Channel,
@@ -28,6 +29,7 @@ from tasks_monitor.models import (
 )
 from tests.access.actors import (
     ADMIN,
+    AUDITOR,
     OPERATOR,
 )
 from tests.access.household import NOT_EVEN_ADMINS, Household
@@ -171,6 +173,21 @@ def lists(household: Household) -> None:
         team=household.team, name=household.name("list"), query=f"tool={household.name('filter')}"
     )
     household.ids |= {"list": ours.pk, "own list": kept.pk}
+
+
+def exported(household: Household) -> None:
+    """What the auditor has begun to take out."""
+    now = timezone.now()
+    export = Export.objects.create(
+        team=household.team,
+        user=household.people[AUDITOR],
+        subject="operations",
+        format="csv",
+        query="",
+        created_at=now,
+        updated_at=now,
+    )
+    household.ids["export"] = export.pk
 
 
 def add_server(household: Household) -> Server:

@@ -63,6 +63,8 @@ ADMINS = may(ADMIN)
 DONE_BY_ADMINS = may(ADMIN, answer=302)
 DONE_BY_OPERATORS = may(*OPERATORS, answer=302)
 DONE_BY_DECIDERS = may(APPROVER, OPERATOR, ADMIN, answer=302)
+HISTORIANS = may(AUDITOR, ADMIN)
+DONE_BY_HISTORIANS = may(AUDITOR, ADMIN, answer=302)
 #: A colleague is away, and another one stands in.
 AWAY = {
     "person": "{person}",
@@ -89,6 +91,22 @@ ROWS: dict[str, Row | Open] = {
     "shell/inbox-badge/": Row(get=EVERYBODYS, queries=8),
     "profile/": Row(
         get=EVERYBODYS, post=SENT_BY_ALL, form={"name": "New name", "time_zone": "Europe/Warsaw"}
+    ),
+    # --- the history, and what is taken out of it
+    "history/": Row(get=HISTORIANS, queries=14),
+    "history/approvals/": Row(get=HISTORIANS, queries=14),
+    "history/<slug:place>/save/": Row(
+        post=DONE_BY_HISTORIANS, at=("/history/operations/save/?tool=x",), form={"name": "Tools"}
+    ),
+    "exports/": Row(get=HISTORIANS, queries=12),
+    "exports/new/<slug:subject>/": Row(
+        post=DONE_BY_HISTORIANS, at=("/exports/new/operations/",), form={"format": "csv"}
+    ),
+    "exports/<uuid:pk>/": Row(
+        get=HISTORIANS, at=("/exports/{export}/",), parts=("export-progress",)
+    ),
+    "exports/<uuid:pk>/file/": Row(
+        post=may(AUDITOR, else_=403) | {ADMIN: 404}, at=("/exports/{export}/file/",)
     ),
     # --- the team
     "team/": Row(get=EVERYBODYS),

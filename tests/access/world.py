@@ -90,6 +90,7 @@ def furnish(household: Household) -> None:
     carried.gate(household, server)
     carried.remembered(household, server)
     belongings.lists(household)
+    belongings.exported(household)
     belongings.notices(household)
     belongings.tokens(household)
     belongings.held(household)

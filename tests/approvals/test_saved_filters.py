@@ -31,7 +31,7 @@ def admin(join: Join) -> Member:
 
 
 def _save(member: Member, name: str = "Deploys", **more: Any) -> Any:
-    given = {"chosen": DEPLOYS, "for_team": False, "now": NOW, **more}
+    given = {"query": DEPLOYS.query, "for_team": False, "now": NOW, **more}
     return saved_filters.save(member, name=name, **given)
 
 
@@ -47,7 +47,7 @@ def _browser(member: Member) -> Client:
 
 def test_a_person_keeps_lists_that_nobody_else_sees(approver: Member, join: Join) -> None:
     _save(approver)
-    assert [one.chosen for one in saved_filters.of(approver)] == [DEPLOYS]
+    assert [one.query for one in saved_filters.of(approver)] == [DEPLOYS.query]
     assert _names(join()) == []
     assert not Event.objects.exists()
 
@@ -183,12 +183,12 @@ def test_only_what_means_something_is_kept_of_an_address(
     chosen = Chosen.read(QueryDict(address)).beginning()
     assert chosen.query == kept
     assert Chosen.read(QueryDict(chosen.query)) == chosen
-    assert _save(approver, chosen=chosen).query == kept
+    assert _save(approver, query=chosen.query).query == kept
 
 
 def test_filters_that_are_too_long_to_be_kept_are_refused(approver: Member) -> None:
     wide = Filters(server="\U0001f680" * 100, text="\U0001f680" * 100)
-    assert _save(approver, chosen=Chosen(filters=wide)) == Refused(saved_filters.TOO_LONG)
+    assert _save(approver, query=Chosen(filters=wide).query) == Refused(saved_filters.TOO_LONG)
 
 
 def test_the_pages_save_show_rename_and_delete(admin: Member) -> None:

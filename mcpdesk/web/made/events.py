@@ -37,7 +37,7 @@ class Events:
 
     def _beginning(self, story: Story) -> int:
         kind = "operation.requested" if story.has_gate else "operation.started"
-        said = {"tool": story.tool, "server": story.server.name}
+        said: dict[str, Any] = {"tool": story.tool, "server": story.server.name}
         self._add(story.began, kind, story, _who(story.starter), server_id=True, **said)
         effect = "ask" if story.has_gate else "allow"
         at = story.began
@@ -62,12 +62,15 @@ class Events:
     def _ending(self, story: Story) -> int:
         if story.state in (State.AWAITING_APPROVAL, State.DENIED):
             return 0
-        call = {"attempt": 1, "request_id": 1}
-        self._add(story.decided, "call.sent", story, _DESK, **call)
+        self._add(story.decided, "call.sent", story, _DESK, attempt=1, request_id=1)
         self._add(story.decided, "task.created", story, _DESK, task="0" * 12, status="working")
         if story.state == State.WORKING:
             return 2
-        moved = {"before": "Running", "after": story.state.label, "reason": "The task ended"}
+        moved: dict[str, Any] = {
+            "before": "Running",
+            "after": story.state.label,
+            "reason": "The task ended",
+        }
         self._add(story.moved, "operation.moved", story, _DESK, **moved)
         return 3
 

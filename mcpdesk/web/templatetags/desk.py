@@ -161,6 +161,12 @@ def thousands(number: int) -> str:
 
 
 @register.filter
+def lasting(milliseconds: int | None) -> str:
+    """A span of time that is over (ms), in one unit."""
+    return "–" if milliseconds is None else in_words(milliseconds / 1000)
+
+
+@register.filter
 def note_sentences(codes: list[str]) -> list[str]:
     """What each kept note means; a code from another version of the desk stands for itself."""
     return [Note(code).sentence if code in list(Note) else code for code in codes]
