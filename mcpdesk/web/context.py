@@ -27,22 +27,19 @@ class Place:
     here: bool
 
 
+#: What stands in the rail, and what it takes to be shown it.
 _PLACES = (
-    ("Inbox", "/inbox/"),
-    ("Dashboard", "/"),
-    ("Operations", "/operations/"),
-    ("History", "/history/"),
-    ("Servers", "/servers/"),
-    ("Policies", "/policies/"),
-    ("Team", "/team/"),
+    ("Inbox", "/inbox/", Permission.SEE_OPERATIONS),
+    ("Dashboard", "/", Permission.SEE_OPERATIONS),
+    ("Operations", "/operations/", Permission.SEE_OPERATIONS),
+    ("History", "/history/", Permission.READ_HISTORY),
+    ("Servers", "/servers/", Permission.SEE_OPERATIONS),
+    ("Policies", "/policies/", Permission.SEE_OPERATIONS),
+    ("Team", "/team/", Permission.SEE_OPERATIONS),
+    ("Alerts", alerts.PAGE, alerts.SEES_TO_ALERTS),
 )
-_WATCHERS_PLACES = (("Alerts", alerts.PAGE),)
 #: The badge says how many alerts are open, up to this many.
 _MOST_ALERTS = 99
-
-
-#: Places that are shown only to those who may enter them.
-_NEEDS = {"/history/": Permission.READ_HISTORY}
 
 
 def shell(request: HttpRequest) -> dict[str, object]:
@@ -63,22 +60,14 @@ def shell(request: HttpRequest) -> dict[str, object]:
     }
 
 
-def _places(member: Member, path: str) -> list[Place]:
-    return [
-        Place(label, place, _is_here(place, path))
-        for label, place in _PLACES
-        if member.may(_NEEDS.get(place, Permission.SEE_OPERATIONS))
-    ]
-
-
 def _is_here(place: str, path: str) -> bool:
     """Whether a page belongs to a place of the rail; all paths begin with that of the dashboard."""
     return path == place if place == "/" else path.startswith(place)
 
 
 def _places(member: Member, here: str) -> list[Place]:
-    places = _PLACES + (_WATCHERS_PLACES if member.may(alerts.SEES_TO_ALERTS) else ())
-    return [Place(label, path, _is_here(path, here)) for label, path in places]
+    allowed = [(label, path) for label, path, needed in _PLACES if member.may(needed)]
+    return [Place(label, path, _is_here(path, here)) for label, path in allowed]
 
 
 def _alerts(member: Member) -> list[Alert]:
