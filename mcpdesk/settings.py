@@ -87,6 +87,7 @@ MIDDLEWARE = [
     "mcpdesk.api.middleware.ApiMiddleware",
     "mcpdesk.web.middleware.NeverStoredMiddleware",
     "mcpdesk.web.middleware.PlainAddressMiddleware",
+    "mcpdesk.web.middleware.DatabaseMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
