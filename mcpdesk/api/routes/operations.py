@@ -13,13 +13,21 @@ from mcpdesk.accounts.tokens import Scope
 from mcpdesk.api import shown
 from mcpdesk.api.callers import ApiRequest, Bearer
 from mcpdesk.api.problems import Problem
-from mcpdesk.api.schemas import Adopt, OperationOut, Operations, ServerName, Start, Text
+from mcpdesk.api.schemas import (
+    Adopt,
+    Narrowed,
+    OperationOut,
+    Operations,
+    ServerName,
+    Start,
+    Text,
+)
 from mcpdesk.api.waiting import Until, unsettled
-from tasks_monitor import selectors
+from tasks_monitor import history, selectors
 from tasks_monitor.engine.adopt import adopt as adopt_task
 from tasks_monitor.engine.cancel import request_cancel
+from tasks_monitor.history_filters import OperationFilters
 from tasks_monitor.models import Operation, Server
-from tasks_monitor.states import State
 
 router = Router(tags=["operations"])
 
@@ -88,17 +96,21 @@ def start(
 @router.get("", auth=Bearer(Scope.READ), response=Operations)
 def operations(
     request: ApiRequest,
-    state: State | None = None,
+    wanted: Query[Narrowed],
     server: ServerName | None = None,
-    tool: Text | None = None,
     after: Text = "",
 ) -> Any:
-    """The team's operations, newest first."""
+    """The team's operations, newest first, narrowed as the pages of the history are.
+
+    What means nothing does not narrow; text finds whole words of whatever the token may read.
+    """
     member = request.auth.member
-    queryset = selectors.operations(member, selectors.Tab.ALL).select_related("token")
-    wanted = {"state": state, "server__name": server, "tool_name": tool}
-    narrowed = queryset.filter(**{name: value for name, value in wanted.items() if value})
-    page = selectors.page(narrowed, after)
+    given = {name: str(value) for name, value in wanted if value is not None}
+    given["outcome"] = given.pop("group", "")
+    if server:
+        found = selectors.shown_servers(member).filter(name=server).first()
+        given["server"] = str(found.pk if found else 0)
+    page = history.page(member, OperationFilters.read(given), after)
     return {"items": [shown.operation_row(row) for row in page.rows], "after": page.after}
 
 
