@@ -8,6 +8,7 @@ Fields that name people are declared apart: they are written from the User, with
 name (`person`, `person_id`), so that the log's seals can do without the name, and erasure finds it.
 """
 
+import re
 from dataclasses import dataclass
 
 
@@ -206,6 +207,10 @@ KINDS: dict[str, Kind] = {
         "{actor} goes on with an export of {subject}, behind row {rows}", "subject", "rows"
     ),
     "export.finished": _kind("{actor} has {rows} rows of {subject}", "subject", "rows"),
+    # the log itself
+    "audit.read": _kind("{actor} read the log"),
+    "audit.exported": _kind("{actor} took {what} out of the desk", "what"),
+    "audit.verify_asked": _kind("{actor} had the log verified from its beginning"),
     # people
     "member.added": _kind("{actor} added {person} as {role}", "role", people=("person",)),
     "member.role_changed": _kind(
@@ -234,3 +239,12 @@ KINDS: dict[str, Kind] = {
     "user.password_set": _kind("{actor} gave {person} a new password", people=("person",)),
     "user.renamed": _kind("{actor} changed their name"),
 }
+
+
+def labels() -> list[tuple[str, list[tuple[str, str]]]]:
+    """The kinds by what they are about, each with its sentence, for choosing one."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for name, kind in KINDS.items():
+        words = re.sub(r"\{\w+\}", "…", kind.sentence)
+        groups.setdefault(name.partition(".")[0], []).append((name, words))
+    return sorted(groups.items())

@@ -34,6 +34,7 @@ class Row:
     `acts`: the roles whose POST changes something, where that is not all who get no refusal.
     `htmx`: what a POST by htmx is answered instead of a redirect.
     `queries`: the most that a GET may ask the database.
+    `leaves`: tables in which even a GET leaves a line: reading the log is an event.
     """
 
     get: Statuses | None = None
@@ -46,6 +47,7 @@ class Row:
     acts: tuple[str, ...] | None = None
     parts: tuple[str, ...] = ()
     queries: int = 30
+    leaves: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,17 @@ AWAY = {
 }
 
 ROWS: dict[str, Row | Open] = {
+    # --- the log
+    "audit/": Row(
+        get=may(AUDITOR, ADMIN),
+        parts=("audit-state",),
+        leaves=("audit_event",),
+    ),
+    "audit/state/": Row(get=may(AUDITOR, ADMIN), queries=8),
+    "audit/seals/": Row(get=may(AUDITOR, ADMIN), parts=("audit-state",)),
+    "audit/verify/": Row(post=may(AUDITOR, ADMIN, answer=302)),
+    "audit/seals/seals.ndjson": Row(post=may(AUDITOR, ADMIN)),
+    "audit/seals/events.ndjson": Row(post=may(AUDITOR, ADMIN)),
     # --- the shell
     "": Row(
         get=EVERYBODYS,

@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 from approvals.models import Approval, ApprovalState, PolicyRule
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.models import Role
+from mcpdesk.audit import passes, sealing
 from mcpdesk.notify import channels
 from mcpdesk.notify.channels import Wanted, Who
 from mcpdesk.notify.models import ChannelKind
@@ -34,6 +35,7 @@ NO_PAGES = {
     "policies_export": "a file",
     "push_worker": "a script for the browser",
     "api_nowhere": "for machines",
+    "audit_state": "a part of the log's pages",
 }
 
 
@@ -68,6 +70,7 @@ def shots(team: Crew, server: int, empty: Crew) -> list[Shot]:
         *_server_pages(team, server),
         *_hold_pages(empty),
         *_policy_pages(team),
+        *_audit_pages(team),
         *_channel_pages(team),
         *_away_pages(team),
         *_account_pages(team),
@@ -230,6 +233,16 @@ def _policy_pages(team: Crew) -> list[Shot]:
         Shot("policy-import", "policies_import", team.admin, "/policies/import/"),
         Shot("reasons", "reasons", team.admin, "/policies/reasons/"),
         Shot("remembered", "remembered", team.approver, "/policies/remembered/"),
+    ]
+
+
+def _audit_pages(team: Crew) -> list[Shot]:
+    sealing.seal_due(timezone.now())
+    passes.go_on(timezone.now)
+    return [
+        Shot("audit", "audit", team.auditor, "/audit/"),
+        Shot("audit-nothing", "audit", team.admin, "/audit/?kind=user.renamed"),
+        Shot("audit-seals", "audit_seals", team.auditor, "/audit/seals/"),
     ]
 
 
