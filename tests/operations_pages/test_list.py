@@ -159,8 +159,8 @@ def test_the_list_costs_the_same_for_any_number_of_rows(
 ) -> None:
     OperationFactory.create_batch(rows, server=server)
     client = signed_in(operator)
-    # session, user, memberships, stand-ins; servers of the filter, counts, lines, rows, who is asked;
-    # the inbox's count, holds, alerts, silences
+    # session, user, memberships, stand-ins; servers of the filter, counts, lines, rows, who is
+    # asked; the inbox's count, holds, alerts, silences
     with django_assert_num_queries(13):
         client.get("/operations/")
 

@@ -162,3 +162,14 @@ def test_a_label_that_nobody_knows_any_more_breaks_nothing(
             **data,
         )
     assert "Queued" in asked(client, operation, target="operation-phases")
+
+
+def test_a_final_result_is_not_asked_for_again_and_its_timeline_is(
+    client: Client, operation: Operation
+) -> None:
+    assert '<div id="operation-facts" data-live=' in asked(client, operation)
+    _move(operation, State.CALLING, 1)
+    _move(operation, State.COMPLETED, 2)
+    shown = asked(client, operation)
+    assert '<div id="operation-facts" hx-get=' in shown
+    assert '<div id="operation-timeline" data-live=' in shown
