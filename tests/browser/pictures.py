@@ -28,6 +28,7 @@ def main(address: str, simulator: str) -> None:
         operator = _sign_in(browser, address, "operator", viewport=WIDE)
         _operation(operator, approver)
         _reconcile(operator, simulator)
+        _dashboard(browser, address)
 
 
 def _sign_in(browser: Browser, address: str, role: str, **options: object) -> Page:
@@ -130,6 +131,15 @@ def _reconcile(operator: Page, simulator: str) -> None:
     expect(operator.get_by_role("radio")).not_to_have_count(0)
     expect(operator.locator("[data-live-word]")).to_have_text("live")
     _save(operator, "reconcile")
+
+
+def _dashboard(browser: Browser, address: str) -> None:
+    """As high as it takes to show its charts."""
+    size: ViewportSize = {"width": 1280, "height": 1180}
+    page = _sign_in(browser, address, "auditor", viewport=size)
+    page.goto("/")
+    expect(page.locator("[data-live-word]")).to_have_text("live")
+    _save(page, "dashboard")
 
 
 if __name__ == "__main__":
