@@ -98,6 +98,7 @@ MIDDLEWARE = [
     "django_structlog.middlewares.RequestMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "mcpdesk.ops.middleware.TraceContextMiddleware",
     "mcpdesk.web.middleware.MemberMiddleware",
 ]
 
@@ -284,6 +285,11 @@ CONTENT_SECURITY_POLICY = {
         "manifest-src": [SELF],
     }
 }
+
+# --- traces ---------------------------------------------------------------------------------------
+# read here and, with whatever else OpenTelemetry knows, by its exporter
+TRACES_TO = env.str("OTEL_EXPORTER_OTLP_ENDPOINT", default="")
+SERVICE_NAME = env.str("OTEL_SERVICE_NAME", default="mcpdesk")
 
 # --- metrics --------------------------------------------------------------------------------------
 # what asks for /metrics has to show it; without one, only this machine may ask, through no proxy
