@@ -65,6 +65,7 @@ class Document(NinjaAPI):
         for methods in document["paths"].values():
             for operation in methods.values():
                 self._add_problems(operation)
+                operation["summary"] = operation["description"].split("\n")[0].rstrip(".")
         return document
 
     @staticmethod

@@ -70,6 +70,7 @@ API_ROWS: dict[tuple[str, str], ApiRow] = {
         Scope.CANCEL, STARTED, 202, at="/operations/{question operation}/cancel", acts=True
     ),
     ("GET", "/approvals"): ApiRow(Scope.READ, EVERYBODYS, 200, queries=16),
+    ("GET", "/approvals/history"): ApiRow(Scope.READ, EVERYBODYS, 200, queries=16),
     ("GET", "/approvals/{uuid:pk}"): ApiRow(
         Scope.READ, EVERYBODYS, 200, at="/approvals/{question}"
     ),
