@@ -78,6 +78,7 @@ INSTALLED_APPS = [
     "mcpdesk.notify",
     "tasks_monitor",
     "approvals",
+    "mcpdesk.keeping",
     "mcpdesk.web",
 ]
 

@@ -263,6 +263,12 @@ class Operation(models.Model):
                 condition=Q(finished_at__isnull=True),
                 name="operation_open",
             ),
+            # keeping.due: whose payload the team's retention deletes next
+            models.Index(
+                fields=["team", "finished_at"],
+                condition=Q(finished_at__isnull=False, payload_deleted_at__isnull=True),
+                name="operation_with_payload",
+            ),
             # engine.adopt: who follows a handle
             models.Index(
                 fields=["task_hash"], condition=~Q(task_hash=""), name="operation_by_task"

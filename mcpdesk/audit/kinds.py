@@ -211,6 +211,26 @@ KINDS: dict[str, Kind] = {
     "audit.read": _kind("{actor} read the log"),
     "audit.exported": _kind("{actor} took {what} out of the desk", "what"),
     "audit.verify_asked": _kind("{actor} had the log verified from its beginning"),
+    # how long things are kept
+    "retention.changed": _kind(
+        "{actor} set how long things are kept: payloads {payloads} (before: {payloads_before}), "
+        "the log {log} (before: {log_before})",
+        "payloads",
+        "payloads_before",
+        "log",
+        "log_before",
+    ),
+    "retention.payloads_deleted": _kind(
+        "What {operations} operations carried was deleted, {days} days after they had ended",
+        "operations",
+        "rows",
+        "days",
+    ),
+    "retention.log_pruned": _kind(
+        "{events} events older than {days} days were removed; their seals stay", "events", "days"
+    ),
+    "legal_hold.begun": _kind("{actor} put {scope} under a legal hold", "scope"),
+    "legal_hold.ended": _kind("{actor} ended the legal hold of {scope}", "scope"),
     # people
     "member.added": _kind("{actor} added {person} as {role}", "role", people=("person",)),
     "member.role_changed": _kind(

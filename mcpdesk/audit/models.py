@@ -236,6 +236,7 @@ class LegalHold(models.Model):
     ended_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
     )
+    end_reason = models.CharField(max_length=500, blank=True)
 
     class Meta:
         ordering = ["-since"]

@@ -34,6 +34,8 @@ APPROVALS_SWEEP = "approvals.tasks.sweep"
 TELL = "mcpdesk.notify.tasks.deliver"
 APPROVALS_EVERY_S = 2.0
 SEAL = "mcpdesk.audit.tasks.seal"
+KEEP = "mcpdesk.keeping.tasks.keep"
+KEEP_EVERY_S = 60.0
 
 
 class Command(BaseCommand):
@@ -98,6 +100,7 @@ class Clock:
             Chore(WATCH_EVERY_S, self._watch.look),
             Chore(matters.EVERY_S, matters.look),
             Chore(tally.EVERY_S, tally.count),
+            Chore(KEEP_EVERY_S, lambda now: ring_task(KEEP)),
         ]
 
     def tick(self, now: datetime, monotonic: float) -> None:
