@@ -245,7 +245,6 @@ ROWS: dict[str, Row | Open] = {
         ),
         parts=(
             "operation-state",
-            "operation-phases",
             "operation-actions",
             "operation-facts",
             "operation-timeline",
