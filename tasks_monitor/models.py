@@ -7,7 +7,7 @@ encrypted, and stand beside the narrow rows that every poll touches.
 
 import hashlib
 import uuid
-from typing import Any
+from typing import Any, Final
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -279,6 +279,12 @@ class Operation(models.Model):
         return f"{self.tool_name} ({self.get_state_display()})"
 
     @property
+    def api_key(self) -> str | None:
+        """The idempotency key as the program gave it that started this; None: none did."""
+        key = self.idempotency_key or ""
+        return key.removeprefix(API_KEY) if key.startswith(API_KEY) else None
+
+    @property
     def has_task(self) -> bool:
         return bool(self.task_hash)
 
@@ -496,6 +502,10 @@ class Repair(models.Model):
 
     def __str__(self) -> str:
         return f"{self.choice} for {self.operation_id}"
+
+
+#: How keys that a program gave through the API begin; those of the desk's own forms do not.
+API_KEY: Final = "api:"
 
 
 def hash_task_id(task_id: str) -> str:

@@ -21,12 +21,10 @@ from tasks_monitor import history, selectors
 from tasks_monitor.engine.adopt import adopt as adopt_task
 from tasks_monitor.engine.cancel import request_cancel
 from tasks_monitor.history_filters import OperationFilters
-from tasks_monitor.models import Operation
+from tasks_monitor.models import API_KEY, Operation
 
 router = Router(tags=["operations"])
 
-#: Keys of the API are a space of their own: forms of pages have keys too.
-_SPACE: Final = "api:"
 #: With it, what an operation keeps (tasks_monitor.engine.start).
 _MOST_KEY_CHARS: Final = 196
 
@@ -77,7 +75,7 @@ def start(
         reason=wanted.reason,
         questions_to=wanted.questions_to,
         repeatable=wanted.repeatable,
-        idempotency_key=f"{_SPACE}{key}",
+        idempotency_key=f"{API_KEY}{key}",
     )
     if isinstance(outcome, Disabled):
         raise Problem(403, outcome.sentence, "policy")
