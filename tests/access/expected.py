@@ -97,8 +97,8 @@ ROWS: dict[str, Row | Open] = {
     "healthz": Open("/healthz", 200, 200),
     # nothing is at work beside the tests
     "readyz": Open("/readyz", 503, 503),
-    # from this machine; tests/ops/test_metrics.py has the others
-    "metrics": Open("/metrics", 200, 200),
+    # by a token of its own, and nobody's sign-in; tests/ops/test_metrics.py has who may ask
+    "metrics": Open("/metrics", 401, 401),
     "health/desk/": Row(get=EVERYBODYS, parts=("desk-health",)),
     "shell/holds/": Row(get=EVERYBODYS, queries=8),
     "shell/inbox-badge/": Row(get=EVERYBODYS, queries=8),
