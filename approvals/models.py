@@ -130,6 +130,14 @@ class PolicyRule(models.Model):
         return {**match, "name": self.name, "effect": self.effect, **rest}
 
 
+#: What the longest can be listed of.
+_LONGEST = {
+    "server": ["server"],
+    "tool": ["team", "tool_name"],
+    "starter": ["team", "started_by"],
+}
+
+
 class Approval(models.Model):
     """One item in the inbox; a link to it works for ever."""
 
@@ -266,6 +274,15 @@ class Approval(models.Model):
                 fields=["team", "started_by", "created_at", "id"], name="approval_by_starter"
             ),
             models.Index(fields=["team", "took_ms", "id"], name="approval_by_time_taken"),
+            # the longest of what has ended, so that each is written once
+            *(
+                models.Index(
+                    fields=[*begin, "took_ms", "id"],
+                    condition=Q(took_ms__isnull=False),
+                    name=f"approval_longest_of_{of}",
+                )
+                for of, begin in _LONGEST.items()
+            ),
             GinIndex(fields=["words"], name="approval_words"),
             # clockwork.look: what the clock is to look at, longest due first
             models.Index(fields=["look_at"], condition=Q(state="open"), name="approval_to_look_at"),
