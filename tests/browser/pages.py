@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 from datetime import timedelta
+from urllib.parse import urlsplit
 
 from django.utils import timezone
 from playwright.sync_api import Page, expect
@@ -71,6 +72,7 @@ def shots(team: Crew, server: int, empty: Crew) -> list[Shot]:
         *_hold_pages(empty),
         *_policy_pages(team),
         *_audit_pages(team),
+        *_history_pages(team),
         *_channel_pages(team),
         *_away_pages(team),
         *_account_pages(team),
@@ -243,6 +245,24 @@ def _audit_pages(team: Crew) -> list[Shot]:
         Shot("audit", "audit", team.auditor, "/audit/"),
         Shot("audit-nothing", "audit", team.admin, "/audit/?kind=user.renamed"),
         Shot("audit-seals", "audit_seals", team.auditor, "/audit/seals/"),
+    ]
+
+
+def _history_pages(team: Crew) -> list[Shot]:
+    page = team.auditor.open("/history/?tool=search_orders", java_script_enabled=False)
+    page.locator("summary", has_text="Export").click()
+    page.get_by_role("button", name="Export", exact=False).click()
+    expect(page.get_by_text("the download has not begun")).to_be_visible()
+    begun = urlsplit(page.url).path
+    who, narrowed = team.auditor, "/history/?text=release&outcome=not_ended&longer=&sort=oldest"
+    return [
+        Shot("history", "history", who, "/history/"),
+        Shot("history-narrowed", "history", who, narrowed),
+        Shot("history-nothing", "", who, "/history/?text=nobodysaidthis"),
+        Shot("history-approvals", "history_approvals", who, "/history/approvals/"),
+        Shot("exports", "exports", who, "/exports/"),
+        Shot("export", "export", who, begun),
+        Shot("history-not-allowed", "", team.operator, "/history/"),
     ]
 
 
