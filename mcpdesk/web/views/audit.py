@@ -20,7 +20,7 @@ from mcpdesk.audit.models import Channel, Seal
 from tasks_monitor.engine.doorbell import ring_task
 from tasks_monitor.models import Server
 
-EVENTS_A_PAGE = 100
+EVENTS_A_PAGE = 50
 SEALS_A_PAGE = 50
 _MAX_DIGITS = 9
 SEAL = "mcpdesk.audit.tasks.seal"
