@@ -11,6 +11,7 @@ from pydantic import ConfigDict, StringConstraints
 from approvals.models import ApprovalState, Choice, Kind, Shape, Verdict
 from approvals.standing import Standing
 from mcpdesk.accounts.tokens import Scope
+from mcpdesk.audit.models import ExportFormat
 from tasks_monitor import history_filters
 from tasks_monitor.models import Answerers
 from tasks_monitor.states import State
@@ -270,6 +271,31 @@ class EventOut(Schema):
 class Events(Schema):
     items: list[EventOut]
     after: int = Field(description="Ask again with this; the same as before: nothing new yet.")
+
+
+class BeginExport(Strict):
+    subject: Literal["operations", "approvals", "events"]
+    format: ExportFormat = ExportFormat.NDJSON
+    filters: dict[Text, Text] = Field(
+        default_factory=dict, max_length=20, description="As in the address of the list's page."
+    )
+    payloads: bool = Field(
+        False, description="With arguments and results, for who may see those of everybody."
+    )
+
+
+class ExportLinks(Links):
+    file: str
+
+
+class ExportOut(Schema):
+    id: UUID
+    subject: str
+    format: ExportFormat
+    rows: int = Field(description="How many were sent so far.")
+    created_at: datetime
+    finished_at: datetime | None
+    links: ExportLinks
 
 
 class Me(Schema):

@@ -13,14 +13,19 @@ from mcpdesk.audit.models import Event
 ONE_READING = timedelta(minutes=15)
 
 
-def note_reading(member: Member, now: datetime) -> None:
-    """Put down that this person reads the log, unless that was put down a moment ago."""
-    mine = Event.objects.filter(team_id=member.team_id, actor=member.user_id, kind="audit.read")
+def note_reading(member: Member, now: datetime, actor: Actor | None = None) -> None:
+    """Put down that this person reads the log, unless that was put down a moment ago.
+
+    `actor`: where it is not the person in a browser: a token's person, or a service.
+    """
+    by = actor or Actor.person(member)
+    theirs = Event.objects.filter(team_id=member.team_id, actor=by.user, actor_name=by.name)
+    mine = theirs.filter(kind="audit.read")
     last = mine.order_by("-id").values_list("at", flat=True).first()
     if last is not None and now - last < ONE_READING:
         return
     with transaction.atomic():
-        record("audit.read", team_id=member.team_id, actor=Actor.person(member), now=now)
+        record("audit.read", team_id=member.team_id, actor=by, now=now)
 
 
 @transaction.atomic
