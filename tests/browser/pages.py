@@ -250,8 +250,8 @@ def _audit_pages(team: Crew) -> list[Shot]:
 
 def _history_pages(team: Crew) -> list[Shot]:
     page = team.auditor.open("/history/?tool=search_orders", java_script_enabled=False)
-    page.locator("summary", has_text="Export").click()
-    page.get_by_role("button", name="Export", exact=False).click()
+    page.locator(".history-menu summary", has_text="Export").click()
+    page.locator(".history-menu button").click()
     expect(page.get_by_text("the download has not begun")).to_be_visible()
     begun = urlsplit(page.url).path
     who, narrowed = team.auditor, "/history/?text=release&outcome=not_ended&longer=&sort=oldest"
