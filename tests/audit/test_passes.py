@@ -6,11 +6,13 @@ from datetime import datetime, timedelta
 import pytest
 
 from mcpdesk.accounts.models import Team
-from mcpdesk.audit import pace, passes, verifying
+from mcpdesk.audit import pace, passes, tasks, verifying
 from mcpdesk.audit.models import Event, Verification
 from mcpdesk.audit.passes import begin_again, go_on, verify_further
 from mcpdesk.audit.verifying import Place, Step
 from mcpdesk.notify.models import Alert
+from tasks_monitor.engine.heartbeat import beat
+from tasks_monitor.management.commands import clock
 from tests.audit.conftest import Happen, attack, seal
 from tests.factories import NOW, TeamFactory
 
@@ -183,3 +185,21 @@ class TestPace:
         assert beat.is_time(0.0)
         begin_again(team.pk, NOW)
         assert beat.is_time(5.0)
+
+
+def test_the_clock_rings_for_the_log_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    rung: list[str] = []
+    monkeypatch.setattr(clock, "ring_task", lambda name, *_: rung.append(name))
+    monkeypatch.setattr(clock, "ring", lambda *_: None)
+    process = clock.Clock()
+    for second in (0, 30, 61):
+        beat("worker", NOW + timedelta(seconds=second))
+        process.tick(NOW + timedelta(seconds=second), float(second))
+    assert rung.count(clock.SEAL) == 2
+
+
+def test_the_task_seals_and_verifies(happen: Happen, team: Team) -> None:
+    happen(3)
+    tasks.seal()
+    assert row(team).verified_number == 1
+    assert row(team).events == 3
