@@ -159,6 +159,14 @@ class PolicyVersion(models.Model):
         return f"The policy of {self.team} from {self.at:%Y-%m-%d} on"
 
 
+#: What the longest can be listed of.
+_LONGEST = {
+    "server": ["server"],
+    "tool": ["team", "tool_name"],
+    "starter": ["team", "started_by"],
+}
+
+
 class Approval(models.Model):
     """One item in the inbox; a link to it works for ever."""
 
@@ -295,6 +303,15 @@ class Approval(models.Model):
                 fields=["team", "started_by", "created_at", "id"], name="approval_by_starter"
             ),
             models.Index(fields=["team", "took_ms", "id"], name="approval_by_time_taken"),
+            # the longest of what has ended, so that each is written once
+            *(
+                models.Index(
+                    fields=[*begin, "took_ms", "id"],
+                    condition=Q(took_ms__isnull=False),
+                    name=f"approval_longest_of_{of}",
+                )
+                for of, begin in _LONGEST.items()
+            ),
             GinIndex(fields=["words"], name="approval_words"),
             # clockwork.look: what the clock is to look at, longest due first
             models.Index(fields=["look_at"], condition=Q(state="open"), name="approval_to_look_at"),

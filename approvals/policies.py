@@ -12,6 +12,7 @@ from approvals import notices, policy, policy_versions
 from approvals.models import Effect, PolicyRule
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member, Permission
+from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import Membership, Team
 from mcpdesk.audit.log import Actor, record
 
@@ -23,14 +24,6 @@ STARTING_RULE: Final = {"name": "Starting is the permission", "effect": "allow"}
 _MATCH = ("server", "tool", "starter", "arguments", "claims")
 CHANGED = "Somebody else changed this rule meanwhile. Look at it again; nothing was changed."
 MOVED_ON = "Somebody else changed the policy meanwhile. Look at it again; nothing was changed."
-
-
-class Refused(Exception):
-    """Not done, and nothing was written; `sentence` says why."""
-
-    def __init__(self, sentence: str) -> None:
-        super().__init__(sentence)
-        self.sentence = sentence
 
 
 @dataclass(frozen=True, slots=True)

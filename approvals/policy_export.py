@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from approvals import policies, policy, policy_files
 from approvals.models import PolicyRule
-from approvals.policies import Refused
+from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import Team, User
 
 _PARTS: Final = ("server", "tool", "starter", "arguments", "claims")

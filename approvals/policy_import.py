@@ -10,7 +10,8 @@ from django.db import transaction
 
 from approvals import policies, policy, policy_files
 from approvals.models import PolicyRule
-from approvals.policies import Refused, Who
+from approvals.policies import Who
+from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import Membership, Team
 from mcpdesk.audit.log import record
 

@@ -19,6 +19,7 @@ from approvals.foresight import Foreseen, foresee
 from approvals.models import PolicyRule, Remembered
 from approvals.policy_forms import RuleForm, TryForm, initial_of, names_of
 from mcpdesk.accounts import access
+from mcpdesk.accounts import errors as account_errors
 from mcpdesk.accounts.access import Member, Permission
 from mcpdesk.accounts.guard import MemberRequest, member_required
 from mcpdesk.accounts.models import User
@@ -97,7 +98,7 @@ def move(request: MemberRequest, pk: int) -> HttpResponse:
     seen = request.POST.get("edition", "")
     try:
         moved = verbs.move_rule(pk, place, seen=seen, who=_who(request))
-    except verbs.Refused as refused:
+    except account_errors.Refused as refused:
         return _after_move(request, rule, refused.sentence, done=False)
     count = verbs.rules_of(request.member.team_id).count()
     return _after_move(request, moved, f"“{moved.name}” is rule {moved.position} of {count} now.")
@@ -197,7 +198,7 @@ def _edit(
             context["said"] = policy.in_words(policy.read_rule(form.raw()), names)
             return render(request, _FORM, context)
         save(form.raw())
-    except (policy.BadRule, verbs.Refused) as refused:
+    except (policy.BadRule, account_errors.Refused) as refused:
         form.add_error(None, refused.sentence)
         return render(request, _FORM, context, status=422)
     messages.success(request, "Saved. It counts for every call from now on.")
@@ -257,6 +258,6 @@ def _carry_out(request: MemberRequest, pk: int, verb: Callable[[int], object]) -
         return redirect("policies")
     try:
         verb(int(version))
-    except verbs.Refused as refused:
+    except account_errors.Refused as refused:
         messages.error(request, refused.sentence)
     return redirect("policies")

@@ -16,6 +16,7 @@ from approvals import policy
 from approvals.models import Approval, ApprovalState, Kind, Remembered, Verdict
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member, Permission
+from mcpdesk.accounts.errors import Refused
 from mcpdesk.audit.log import DESK, Actor, record
 from mcpdesk.audit.models import Channel
 from mcpdesk.mcp.jsontext import canonical
@@ -31,14 +32,6 @@ ALREADY = "This approval is remembered already."
 BAD_HOURS = f"It is remembered for {MIN_HOURS} to {MAX_HOURS} hours."
 A_SERVICE = "A service started this, no person: it can be remembered for the whole team only."
 NOT_YOURS = "Only an admin, or whoever had it remembered, takes it back. Nothing was changed."
-
-
-class Refused(Exception):
-    """Not done, and nothing was written; `sentence` says why."""
-
-    def __init__(self, sentence: str) -> None:
-        super().__init__(sentence)
-        self.sentence = sentence
 
 
 @dataclass(frozen=True, slots=True)

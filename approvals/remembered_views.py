@@ -16,6 +16,7 @@ from approvals.models import Approval, Remembered
 from approvals.remembered_form import RememberForm
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Permission
+from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.guard import MemberRequest, member_required
 
 A_PAGE = 50
@@ -57,7 +58,7 @@ def revoke(request: MemberRequest, pk: int) -> HttpResponse:
         raise Http404("no such remembered approval in this team")
     try:
         verbs.revoke(pk, member=request.member, now=timezone.now())
-    except verbs.Refused as refused:
+    except Refused as refused:
         messages.error(request, refused.sentence)
     else:
         messages.success(request, "Taken back. The next such call asks again.")
@@ -77,7 +78,7 @@ def leave(request: MemberRequest, approval_id: UUID) -> HttpResponse:
         return redirect("inbox_item", approval_id)
     try:
         verbs.remember(approval_id, member=request.member, scope=form.scope(), now=timezone.now())
-    except verbs.Refused as refused:
+    except Refused as refused:
         messages.error(request, refused.sentence)
     else:
         messages.success(request, "Remembered. It is listed under Policies, and taken back there.")

@@ -23,7 +23,7 @@ from mcpdesk.audit.log import Actor
 from mcpdesk.audit.models import Channel
 from mcpdesk.mcp.jsontext import storable
 from mcpdesk.notify import alerts
-from tasks_monitor.engine import words
+from tasks_monitor.engine import telling, words
 from tasks_monitor.engine.errors import Refused
 from tasks_monitor.engine.reconcile import IN_WORDS, MAX_CHARS, Choice, check, reconcile
 from tasks_monitor.engine.rows import lock, note
@@ -203,7 +203,7 @@ def _propose(turn: _Turn, wish: Wish) -> Proposed:
     turn.note("repair.proposed", choice=IN_WORDS[wish.choice])
     alerts.raise_alert(
         turn.operation.team_id,
-        _matter(turn.operation),
+        telling.repair(turn.operation),
         "Somebody proposed how to repair an operation; a second person has to say yes or no.",
         turn.now,
         path=f"/operations/{turn.operation.pk}/reconcile/",
@@ -247,7 +247,7 @@ def _keep(turn: _Turn, wish: Wish, state: RepairState, **decided: Any) -> Repair
 def _close(turn: _Turn, repair: Repair, state: RepairState) -> None:
     repair.state, repair.decided_by, repair.decided_at = state, turn.member.user, turn.now
     repair.save(update_fields=["state", "content", "decided_by", "decided_at"])
-    alerts.close_alert(turn.operation.team_id, _matter(turn.operation), turn.now)
+    alerts.close_alert(turn.operation.team_id, telling.repair(turn.operation), turn.now)
 
 
 def _fall_away(turn: _Turn) -> None:
@@ -255,7 +255,3 @@ def _fall_away(turn: _Turn) -> None:
     Repair.objects.filter(operation=turn.operation, state=RepairState.PROPOSED).update(
         state=RepairState.WITHDRAWN, decided_at=turn.now
     )
-
-
-def _matter(operation: Operation) -> str:
-    return f"repair:{operation.pk}"

@@ -50,7 +50,7 @@ _ROW = (
     *("decision", "decided_by", "claimed_by", "proposed_by"),
     *("operation__team", "operation__server", "operation__started_by", "operation__again_by"),
     *("operation__tool_name", "operation__reason", "operation__expires_at"),
-    "operation__created_at",
+    *("operation__created_at", "operation__token"),
     *("input_request__problem", "input_request__round", "input_request__params"),
 )
 _PEOPLE = User.objects.only("name", "email")

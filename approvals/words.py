@@ -17,16 +17,16 @@ def of_new(operation: Operation, request: InputRequest | None = None) -> dict[st
         "server_id": operation.server_id,
         "tool_name": operation.tool_name,
         "started_by_id": operation.started_by_id,
-        "words": of_item(operation, pk, request)[: blind.MAX_NUMBERS],
+        "words": of_item(operation, pk, request and request.params)[: blind.MAX_NUMBERS],
     }
 
 
-def of_item(operation: Operation, pk: object, request: InputRequest | None) -> list[int]:
-    """What an item says, and what the server asked by it."""
+def of_item(operation: Operation, pk: object, asked: object) -> list[int]:
+    """What an item says, and what the server asked by it (the params of its question)."""
     team_id = operation.team_id
     texts = (operation.tool_name, operation.server.name, str(pk), str(operation.pk))
-    asked = message_of(request.params) if request else ""
-    return blind.open_numbers(team_id, *texts, operation.reason) + sealed(team_id, asked)
+    own = blind.open_numbers(team_id, *texts, operation.reason)
+    return own + sealed(team_id, message_of(asked))
 
 
 def said(approval: Approval, user_id: int, reason: str) -> None:

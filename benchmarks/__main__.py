@@ -27,10 +27,17 @@ def main() -> int:
     inbox = names.add_parser("inbox", help="what the inbox costs with many open items")
     inbox.add_argument("--items", type=int, default=500, help="open items (%(default)s)")
     inbox.add_argument("--json", action="store_true", help="print one JSON array")
+    history = names.add_parser("history", help="what a history of years costs")
+    history.add_argument("--operations", type=int, default=1_000_000, help="(%(default)s)")
+    history.add_argument("--events", type=int, default=10_000_000, help="(%(default)s)")
+    history.add_argument("--asked", type=int, default=20, help="requests a page (%(default)s)")
+    history.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mcpdesk.settings")
     if options.name == "inbox":
         return _inbox(options)
+    if options.name == "history":
+        return _history(options)
     if options.tasks < 1 or options.interval < 1 or options.seconds <= 0:
         parser.error("--tasks, --interval and --seconds must be positive")
     return _polling(options)
@@ -41,6 +48,15 @@ def _inbox(options: argparse.Namespace) -> int:
     from benchmarks import inbox
 
     print(inbox.report(inbox.run(options.items), options.json), flush=True)
+    return 0
+
+
+def _history(options: argparse.Namespace) -> int:
+    django.setup()
+    from benchmarks import history
+
+    found = history.run(options.operations, options.events, options.asked)
+    print(history.report(found, options.json), flush=True)
     return 0
 
 

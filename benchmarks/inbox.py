@@ -30,7 +30,7 @@ from tasks_monitor.states import State
 
 ASKED = 30  # how often each page is asked for
 # static files need not have been collected for this
-_STORAGES = {
+STORAGES = {
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 _ASK = {"audience": "approvers", "quorum": 1, "four_eyes": True}
@@ -55,7 +55,7 @@ class Figures:
     cpu_ms: float
 
 
-@override_settings(ALLOWED_HOSTS=["testserver"], STORAGES=_STORAGES)
+@override_settings(ALLOWED_HOSTS=["testserver"], STORAGES=STORAGES)
 def run(items: int) -> list[Figures]:
     """Fill a team with open items and ask for its pages as one of its approvers."""
     team = Team.objects.create(name="Benchmark", slug=f"bench-{uuid.uuid4().hex[:12]}")

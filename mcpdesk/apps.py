@@ -8,6 +8,7 @@ class McpdeskConfig(AppConfig):
     label = "mcpdesk"
 
     def ready(self) -> None:
-        from mcpdesk import celery, checks, logs  # noqa: F401 - both register themselves
+        from mcpdesk import celery, checks, logs, tracing  # noqa: F401 - both register themselves
 
         logs.configure()
+        tracing.configure()

@@ -78,6 +78,7 @@ INSTALLED_APPS = [
     "mcpdesk.notify",
     "tasks_monitor",
     "approvals",
+    "mcpdesk.keeping",
     "mcpdesk.web",
 ]
 
@@ -87,6 +88,7 @@ MIDDLEWARE = [
     "mcpdesk.api.middleware.ApiMiddleware",
     "mcpdesk.web.middleware.NeverStoredMiddleware",
     "mcpdesk.web.middleware.PlainAddressMiddleware",
+    "mcpdesk.web.middleware.DatabaseMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -97,6 +99,7 @@ MIDDLEWARE = [
     "django_structlog.middlewares.RequestMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "mcpdesk.ops.middleware.TraceContextMiddleware",
     "mcpdesk.web.middleware.MemberMiddleware",
 ]
 
@@ -283,6 +286,11 @@ CONTENT_SECURITY_POLICY = {
         "manifest-src": [SELF],
     }
 }
+
+# --- traces ---------------------------------------------------------------------------------------
+# read here and, with whatever else OpenTelemetry knows, by its exporter
+TRACES_TO = env.str("OTEL_EXPORTER_OTLP_ENDPOINT", default="")
+SERVICE_NAME = env.str("OTEL_SERVICE_NAME", default="mcpdesk")
 
 # --- metrics --------------------------------------------------------------------------------------
 # what asks for /metrics has to show it; without one, only this machine may ask, through no proxy

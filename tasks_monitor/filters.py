@@ -8,7 +8,7 @@ from django.http import HttpRequest
 
 from mcpdesk.accounts.access import in_team
 from mcpdesk.accounts.guard import MemberRequest
-from tasks_monitor.models import Operation, Server
+from tasks_monitor.models import HistoryEntry, Server, Tool
 from tasks_monitor.states import State
 
 
@@ -20,7 +20,7 @@ def _servers(request: MemberRequest | None) -> QuerySet[Server]:
 
 class OperationFilter(django_filters.FilterSet):  # type: ignore[misc]
     server = django_filters.ModelChoiceFilter(queryset=_servers, empty_label="Any server")
-    tool = django_filters.CharFilter("tool_name", lookup_expr="icontains", label="Tool")
+    tool = django_filters.CharFilter(method="only_tools", label="Tool")
     state = django_filters.ChoiceFilter(choices=State.choices, empty_label="Any state")
     mine = django_filters.ChoiceFilter(
         choices=[("yes", "Started by me")],
@@ -30,10 +30,18 @@ class OperationFilter(django_filters.FilterSet):  # type: ignore[misc]
     )
 
     class Meta:
-        model = Operation
+        model = HistoryEntry
         fields: tuple[str, ...] = ()
 
-    def only_mine(self, queryset: QuerySet[Operation], name: str, value: Any) -> Any:
+    def only_tools(self, queryset: QuerySet[HistoryEntry], name: str, value: str) -> Any:
+        """By part of the name where a server lists the tool, by its whole name else: the index
+        finds names, and nothing finds parts of them among a million rows.
+        """
+        listed = Tool.objects.filter(server__team=self.request.member.team_id)
+        names = listed.filter(name__icontains=value).values_list("name", flat=True)
+        return queryset.filter(tool_name__in={value, value.lower(), *names})
+
+    def only_mine(self, queryset: QuerySet[HistoryEntry], name: str, value: Any) -> Any:
         request: HttpRequest = self.request
         return queryset.filter(started_by=request.user.pk)
 

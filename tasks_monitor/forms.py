@@ -10,6 +10,7 @@ from tasks_monitor.models import Answerers, AuthKind, Server
 
 _OFF = {"autocomplete": "off", "spellcheck": "false"}
 
+
 class HoldForm(forms.Form):
     """Why nothing is to be sent any more."""
 

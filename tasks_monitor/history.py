@@ -35,7 +35,7 @@ def entries(member: Member, filters: OperationFilters) -> QuerySet[HistoryEntry]
 
 def operations_of(entries: list[HistoryEntry]) -> list[Operation]:
     """The operations of these lines, in their order, with what a row shows."""
-    related = Operation.objects.select_related("server", "started_by").defer(*_ENCRYPTED)
+    related = Operation.objects.select_related("server", "started_by", "token").defer(*_ENCRYPTED)
     operations: dict[Any, Operation] = related.in_bulk([entry.pk for entry in entries])
     for entry in entries:
         operations[entry.pk].history = entry

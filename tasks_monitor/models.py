@@ -7,7 +7,7 @@ encrypted, and stand beside the narrow rows that every poll touches.
 
 import hashlib
 import uuid
-from typing import Any
+from typing import Any, Final
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -263,6 +263,12 @@ class Operation(models.Model):
                 condition=Q(finished_at__isnull=True),
                 name="operation_open",
             ),
+            # keeping.due: whose payload the team's retention deletes next
+            models.Index(
+                fields=["team", "finished_at"],
+                condition=Q(finished_at__isnull=False, payload_deleted_at__isnull=True),
+                name="operation_with_payload",
+            ),
             # engine.adopt: who follows a handle
             models.Index(
                 fields=["task_hash"], condition=~Q(task_hash=""), name="operation_by_task"
@@ -271,6 +277,12 @@ class Operation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.tool_name} ({self.get_state_display()})"
+
+    @property
+    def api_key(self) -> str | None:
+        """The idempotency key as the program gave it that started this; None: none did."""
+        key = self.idempotency_key or ""
+        return key.removeprefix(API_KEY) if key.startswith(API_KEY) else None
 
     @property
     def has_task(self) -> bool:
@@ -490,6 +502,10 @@ class Repair(models.Model):
 
     def __str__(self) -> str:
         return f"{self.choice} for {self.operation_id}"
+
+
+#: How keys that a program gave through the API begin; those of the desk's own forms do not.
+API_KEY: Final = "api:"
 
 
 def hash_task_id(task_id: str) -> str:

@@ -6,17 +6,20 @@ reached through the reverse relations by name, never imported.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from enum import StrEnum, auto
 from typing import Any
-from uuid import UUID
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
+from mcpdesk import keyset
 from mcpdesk.accounts.access import Member, in_team, may_see_payload
+from mcpdesk.keyset import Order, Slice
+from tasks_monitor.history import operations_of
 from tasks_monitor.models import (
     Delivery,
     DeliveryState,
+    HistoryEntry,
     Hold,
     InputRequest,
     InputRequestSource,
@@ -55,59 +58,32 @@ STATES_OF: dict[Tab, frozenset[State]] = {
 _ENCRYPTED = ("task_id", "server__credential", "server__discovery")
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """One page of a list; `after` continues it (empty: it ends here)."""
-
-    rows: list[Operation]
-    after: str
-
-
-def operations(member: Member, tab: Tab) -> QuerySet[Operation]:
-    """The team's operations on one tab, with what a row shows."""
-    asked = InputRequest.objects.filter(operation=OuterRef("pk"), state=InputRequestState.OPEN)
-    related = Operation.objects.select_related("server", "started_by")
-    queryset = in_team(member, related.defer(*_ENCRYPTED)).annotate(is_asked=Exists(asked))
-    if tab is Tab.ALL:
-        return queryset
-    return queryset.filter(state__in=STATES_OF[tab])
+def operations(member: Member, tab: Tab) -> QuerySet[HistoryEntry]:
+    """The lines of the team's operations on one tab."""
+    lines = in_team(member, HistoryEntry.objects.defer("words"))
+    return lines if tab is Tab.ALL else lines.filter(state__in=STATES_OF[tab])
 
 
 def counts(member: Member) -> dict[Tab, int]:
     """How many there are on each tab whose number stays small; ended ones are not counted."""
-    rows = (
-        in_team(member, Operation.objects.all())
-        .filter(state__in=_NOT_ENDED)
-        .values_list("state")
-        .annotate(Count("pk"))
-    )
-    per_state: dict[str, int] = dict(rows)
+    open_ones = in_team(member, HistoryEntry.objects.filter(state__in=_NOT_ENDED))
+    per_state: dict[str, int] = dict(open_ones.values_list("state").annotate(Count("pk")))
     return {
         tab: sum(number for state, number in per_state.items() if state in STATES_OF[tab])
         for tab in (Tab.OPEN, Tab.WAITING, Tab.ATTENTION)
     }
 
 
-def page(queryset: QuerySet[Operation], after: str) -> Page:
-    """Newest first, from behind the row that `after` names."""
-    found = list(_behind(queryset, after).order_by("-created_at", "id")[: PAGE_ROWS + 1])
-    rows = found[:PAGE_ROWS]
-    return Page(rows, _cursor(rows[-1]) if len(found) > PAGE_ROWS else "")
-
-
-def _behind(queryset: QuerySet[Operation], after: str) -> QuerySet[Operation]:
-    at, _, pk = after.partition("_")
-    try:
-        moment, last = datetime.fromisoformat(at), UUID(pk)
-    except ValueError:
-        return queryset
-    if moment.tzinfo is None:
-        return queryset
-    return queryset.filter(Q(created_at__lt=moment) | Q(created_at=moment, id__gt=last))
-
-
-def _cursor(operation: Operation) -> str:
-    return f"{operation.created_at.astimezone(UTC).isoformat()}_{operation.pk}"
+def page(lines: QuerySet[HistoryEntry], cursor: str) -> Slice[Operation]:
+    """Newest first, with what a row shows: also whether somebody is asked something now."""
+    found = keyset.page(lines, Order("created_at"), cursor, PAGE_ROWS)
+    operations = operations_of(found.rows)
+    asked = InputRequest.objects.filter(operation__in=operations, state=InputRequestState.OPEN)
+    are_asked = set(asked.values_list("operation_id", flat=True))
+    for operation in operations:
+        # what the template asks of a row
+        operation.is_asked = operation.pk in are_asked  # type: ignore[attr-defined]
+    return Slice(operations, found.before, found.after)
 
 
 def shown_operations(member: Member) -> QuerySet[Operation]:
@@ -149,12 +125,16 @@ def servers(member: Member) -> QuerySet[Server]:
         in_team(member, Server.objects.defer("credential", "discovery"))
         .annotate(
             tool_count=Count("tools", filter=Q(tools__problem=""), distinct=True),
-            open_count=Count(
-                "operations", filter=Q(operations__state__in=_NOT_ENDED), distinct=True
-            ),
+            open_count=Coalesce(Subquery(_open_of_server()), 0),
         )
         .order_by("name")
     )
+
+
+def _open_of_server() -> QuerySet[Any, Any]:
+    """How many operations of a server have not ended; `finished_at` is what the index asks for."""
+    mine = Operation.objects.filter(server=OuterRef("pk"), finished_at__isnull=True)
+    return mine.order_by().values("server").annotate(number=Count("pk")).values("number")
 
 
 def shown_servers(member: Member) -> QuerySet[Server]:
@@ -177,9 +157,11 @@ class HeldBack:
 
 def held_back(hold: Hold) -> HeldBack:
     """What would leave if the hold ended now; another hold over a server may still keep some."""
-    mine = Operation.objects.filter(team_id=hold.team_id)
+    servers = Server.objects.filter(team_id=hold.team_id)
     if hold.server_id is not None:
-        mine = mine.filter(server_id=hold.server_id)
+        servers = servers.filter(pk=hold.server_id)
+    # `finished_at` is what the index of what is open asks for
+    mine = Operation.objects.filter(server__in=servers, finished_at__isnull=True)
     answers = Delivery.objects.filter(
         state=DeliveryState.SAVED,
         input_request__source=InputRequestSource.TASK,

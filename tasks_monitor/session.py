@@ -88,7 +88,8 @@ class Session:
 
     Each verb takes at most the endpoint's timeout, whatever it needs to ask for on the way.
 
-    `version` is the revision to begin with, `traceparent` a W3C trace context for every request.
+    `version` is the revision to begin with. `traceparent` of a verb is the W3C trace context that
+    its requests belong to (SEP-414); empty: none.
     """
 
     def __init__(
@@ -97,11 +98,9 @@ class Session:
         endpoint: Endpoint,
         *,
         version: str = requests.LATEST_VERSION,
-        traceparent: str | None = None,
     ) -> None:
         self._transport = transport
         self._endpoint = endpoint
-        self._traceparent = traceparent
         self.version = version
 
     async def discover(self) -> Step[DiscoverOutcome]:
@@ -138,6 +137,8 @@ class Session:
         header_plan: HeaderPlan = (),
         input_responses: Mapping[str, Any] | None = None,
         request_state: str | None = None,
+        *,
+        traceparent: str = "",
     ) -> Step[CallOutcome]:
         """`tools/call`. Where the server misses a header for an argument (-32020), the list of
         tools is read again and the call sent once more under a new id: the first one did nothing.
@@ -156,6 +157,7 @@ class Session:
                 header_plan=plan,
                 input_responses=input_responses,
                 request_state=request_state,
+                traceparent=traceparent or None,
             )
 
         step = await call(request_id, header_plan)
@@ -169,25 +171,46 @@ class Session:
             step = await call(new_request_id(), fresh)
         return replace(step, tools=tools)
 
-    async def get_task(self, request_id: int, task_id: str) -> Step[TaskOutcome]:
+    async def get_task(
+        self, request_id: int, task_id: str, *, traceparent: str = ""
+    ) -> Step[TaskOutcome]:
         """`tasks/get`."""
 
         def read(reply: Reply) -> TaskOutcome:
             return read_task(reply, task_id)
 
-        return await self._step(self._turn(), requests.get_task, read, request_id, task_id)
+        traced = traceparent or None
+        return await self._step(
+            self._turn(), requests.get_task, read, request_id, task_id, traceparent=traced
+        )
 
     async def update_task(
-        self, request_id: int, task_id: str, input_responses: Mapping[str, Any]
+        self,
+        request_id: int,
+        task_id: str,
+        input_responses: Mapping[str, Any],
+        *,
+        traceparent: str = "",
     ) -> Step[AckOutcome]:
         """`tasks/update` with answers to some or all outstanding input requests."""
         return await self._step(
-            self._turn(), requests.update_task, read_ack, request_id, task_id, input_responses
+            self._turn(),
+            requests.update_task,
+            read_ack,
+            request_id,
+            task_id,
+            input_responses,
+            traceparent=traceparent or None,
         )
 
-    async def cancel_task(self, request_id: int, task_id: str) -> Step[AckOutcome]:
+    async def cancel_task(
+        self, request_id: int, task_id: str, *, traceparent: str = ""
+    ) -> Step[AckOutcome]:
         """`tasks/cancel`: a request to stop, no more."""
-        return await self._step(self._turn(), requests.cancel_task, read_ack, request_id, task_id)
+        traced = traceparent or None
+        return await self._step(
+            self._turn(), requests.cancel_task, read_ack, request_id, task_id, traceparent=traced
+        )
 
     async def _tools_page(self, turn: _Turn, cursor: str | None) -> Step[ToolsOutcome]:
         return await self._step(
@@ -221,9 +244,7 @@ class Session:
     ) -> Exchange:
         """Builds and sends, in time. What JSON or a header cannot carry is not sent."""
         try:
-            request = build(
-                request_id, *args, version=self.version, traceparent=self._traceparent, **kwargs
-            )
+            request = build(request_id, *args, version=self.version, **kwargs)
         except ValueError:
             sentence = "The arguments or answers hold something that cannot be sent."
             return failed(FailureKind.BAD_REQUEST, sentence, sent=False)

@@ -20,6 +20,7 @@ from approvals.verdict import MAX_REASON_CHARS, decide_gate
 from approvals.views.doors import DETAIL, asked_of, context_of, detail, door, page, story_of
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member, Permission
+from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.guard import MemberRequest, member_required, require
 from mcpdesk.audit.log import Actor
 from tasks_monitor.engine import errors as engine_errors
@@ -75,7 +76,7 @@ def _remember(request: MemberRequest, member: Member, approval: Approval) -> Non
     scope = form.scope()
     try:
         remembered.remember(approval.pk, member=member, scope=scope, now=timezone.now())
-    except remembered.Refused as refused:
+    except Refused as refused:
         messages.warning(request, f"It is not remembered: {refused.sentence}")
     else:
         messages.success(request, "It is remembered; see Policies, Remembered.")

@@ -1,4 +1,7 @@
-"""What people may do wrong with accounts."""
+"""What people may do wrong with accounts, channels, policies and what is remembered.
+
+What they may do wrong with operations is an error of the engine (tasks_monitor.engine.errors).
+"""
 
 
 class Refused(Exception):

@@ -35,7 +35,7 @@ class Scope(models.TextChoices):
     START = "start", "Start operations, and adopt tasks"
     CANCEL = "cancel", "Ask for cancellation"
     DECIDE = "decide", "Decide approvals put to you"
-    EXPORT = "export", "Read the log"
+    EXPORT = "export", "Read the log, and export lists"
 
 
 #: The permission that each scope stands on.
@@ -95,6 +95,12 @@ def find(secret: str, now: datetime) -> ApiToken | None:
     tokens = ApiToken.objects.select_related("team", "user")
     token = tokens.filter(digest=digest(secret)).first()
     return token if token is not None and _is_valid(token, now) else None
+
+
+def as_of(token: ApiToken, now: datetime) -> ApiToken | None:
+    """The same token, read again: None where it opens nothing any more."""
+    again = ApiToken.objects.select_related("team", "user").filter(pk=token.pk).first()
+    return again if again is not None and _is_valid(again, now) else None
 
 
 def holder(token: ApiToken, now: datetime) -> Member | None:

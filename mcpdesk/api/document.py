@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
@@ -65,6 +66,7 @@ class Document(NinjaAPI):
         for methods in document["paths"].values():
             for operation in methods.values():
                 self._add_problems(operation)
+                operation["summary"] = operation["description"].split("\n")[0].rstrip(".")
         return document
 
     @staticmethod
@@ -83,6 +85,7 @@ def add_handlers(api: NinjaAPI) -> None:
     api.add_exception_handler(Problem, _problem)
     api.add_exception_handler(HttpError, _unread)
     api.add_exception_handler(Http404, _missing)
+    api.add_exception_handler(PermissionDenied, _denied)
     api.add_exception_handler(ValidationError, _invalid)
     api.add_exception_handler(engine_errors.Refused, _refused)
     api.add_exception_handler(account_errors.Refused, _refused)
@@ -101,6 +104,10 @@ def _unread(request: HttpRequest, error: Any) -> HttpResponse:
 
 def _missing(request: HttpRequest, _: Any) -> HttpResponse:
     return Problem(404, "There is no such thing for this token.").response()
+
+
+def _denied(request: HttpRequest, denied: Any) -> HttpResponse:
+    return Problem(403, str(denied), "role").response()
 
 
 def _invalid(request: HttpRequest, invalid: Any) -> HttpResponse:

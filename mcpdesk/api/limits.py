@@ -11,6 +11,7 @@ from typing import Final, cast
 from allauth.account.adapter import get_adapter
 from django.conf import settings
 from django.core.cache import cache
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 
 from mcpdesk.accounts.models import ApiToken
@@ -74,11 +75,12 @@ def _cache() -> RowsCache:
 
 
 def _address(request: HttpRequest) -> str:
-    text = str(get_adapter(request).get_client_ip(request))
+    """The network that asks; whoever cannot be told apart is counted as one."""
     try:
+        text = str(get_adapter(request).get_client_ip(request))
         address = ipaddress.ip_address(text)
-    except ValueError:
-        return text
+    except (PermissionDenied, ValueError):
+        return "unknown"
     if address.version == 6:
         return str(ipaddress.ip_network((address, 64), strict=False))
     return text

@@ -17,7 +17,8 @@ from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member
 from mcpdesk.api import schemas
 from mcpdesk.api.schemas import Links, Needs, Outcome
-from mcpdesk.audit.models import Event
+from mcpdesk.audit.models import Event, Export
+from mcpdesk.audit.models import shown as readable
 from tasks_monitor import selectors, wording
 from tasks_monitor.models import Operation, Server
 from tasks_monitor.states import NEEDS_OPERATOR, TERMINAL, State
@@ -245,10 +246,26 @@ def event(found: Event) -> dict[str, Any]:
         "at": found.at,
         "kind": found.kind,
         "sentence": found.sentence,
-        "actor": found.actor_name,
+        "actor": readable(found.actor_name),
         "channel": found.channel,
         "operation_id": found.operation_id,
         "approval_id": found.approval_id,
         "server_id": found.server_id,
-        "data": found.data,
+        "data": {name: readable(value) for name, value in found.data.items()},
+    }
+
+
+def export(found: Export) -> dict[str, Any]:
+    return {
+        "id": found.pk,
+        "subject": found.subject,
+        "format": found.format,
+        "rows": found.rows,
+        "created_at": found.created_at,
+        "finished_at": found.finished_at,
+        "links": {
+            "self": address("api:export", found.pk),
+            "page": address("export", found.pk),
+            "file": address("api:export_file", found.pk),
+        },
     }

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from mcpdesk.accounts.models import Team
-from mcpdesk.audit.canonical import Line, moment, people_in
+from mcpdesk.audit.canonical import Line, Salts, moment, people_in
 from mcpdesk.audit.lines import FETCH, lines, salts
 from mcpdesk.audit.models import Event, Seal
 from mcpdesk.audit.sealing import content_of
@@ -43,13 +43,10 @@ def exported_events(team: Team, now: datetime) -> Iterator[bytes]:
     last = Event.objects.filter(team=team).order_by("-id").values_list("id", flat=True).first()
     after: int | None = None
     while last is not None and (batch := _batch(team.pk, after, last)):
-        for line in batch:
-            new = _people(line) - told
-            told |= new
-            for user_id in sorted(new):
-                salt = known.get(user_id)
-                yield _line({"person": user_id, "salt": salt.hex if salt else None})
-            yield _line(_event_values(line))
+        new = set[int]().union(*map(_people, batch)) - told
+        told |= new
+        yield b"".join(_line(_salt_values(user_id, known)) for user_id in sorted(new))
+        yield b"".join(_line(_event_values(line)) for line in batch)
         after = batch[-1].id
 
 
@@ -92,6 +89,12 @@ def _people(line: Line) -> set[int]:
     named = people_in(line.data).values() if isinstance(line.data, dict) else ()
     found = {line.actor_id, *named}
     return {user_id for user_id in found if isinstance(user_id, int)}
+
+
+def _salt_values(user_id: int, known: Salts) -> dict[str, Any]:
+    """What a person's names are hashed with; null: the person was erased."""
+    salt = known.get(user_id)
+    return {"person": user_id, "salt": salt.hex if salt else None}
 
 
 def _event_values(line: Line) -> dict[str, Any]:

@@ -8,6 +8,7 @@ Fields that name people are declared apart: they are written from the User, with
 name (`person`, `person_id`), so that the log's seals can do without the name, and erasure finds it.
 """
 
+import re
 from dataclasses import dataclass
 
 
@@ -206,6 +207,30 @@ KINDS: dict[str, Kind] = {
         "{actor} goes on with an export of {subject}, behind row {rows}", "subject", "rows"
     ),
     "export.finished": _kind("{actor} has {rows} rows of {subject}", "subject", "rows"),
+    # the log itself
+    "audit.read": _kind("{actor} read the log"),
+    "audit.exported": _kind("{actor} took {what} out of the desk", "what"),
+    "audit.verify_asked": _kind("{actor} had the log verified from its beginning"),
+    # how long things are kept
+    "retention.changed": _kind(
+        "{actor} set how long things are kept: payloads {payloads} (before: {payloads_before}), "
+        "the log {log} (before: {log_before})",
+        "payloads",
+        "payloads_before",
+        "log",
+        "log_before",
+    ),
+    "retention.payloads_deleted": _kind(
+        "What {operations} operations carried was deleted, {days} days after they had ended",
+        "operations",
+        "rows",
+        "days",
+    ),
+    "retention.log_pruned": _kind(
+        "{events} events older than {days} days were removed; their seals stay", "events", "days"
+    ),
+    "legal_hold.begun": _kind("{actor} put {scope} under a legal hold", "scope"),
+    "legal_hold.ended": _kind("{actor} ended the legal hold of {scope}", "scope"),
     # people
     "member.added": _kind("{actor} added {person} as {role}", "role", people=("person",)),
     "member.role_changed": _kind(
@@ -234,3 +259,12 @@ KINDS: dict[str, Kind] = {
     "user.password_set": _kind("{actor} gave {person} a new password", people=("person",)),
     "user.renamed": _kind("{actor} changed their name"),
 }
+
+
+def labels() -> list[tuple[str, list[tuple[str, str]]]]:
+    """The kinds by what they are about, each with its sentence, for choosing one."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for name, kind in KINDS.items():
+        words = re.sub(r"\{\w+\}", "…", kind.sentence)
+        groups.setdefault(name.partition(".")[0], []).append((name, words))
+    return sorted(groups.items())

@@ -32,13 +32,18 @@ class Event(models.Model):
     """One line. Rows above this layer are named by id: the log outlives what it speaks of."""
 
     at = models.DateTimeField()
-    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="+")
+    # neither has an index of its own: each of those of the table costs every event something
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="+", db_index=False)
     kind = models.CharField(max_length=40)
     operation_id = models.UUIDField(null=True)
     approval_id = models.UUIDField(null=True)
     server_id = models.BigIntegerField(null=True)
     actor = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+        settings.AUTH_USER_MODEL,
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_index=False,
     )
     actor_name = models.CharField(max_length=120)
     channel = models.CharField(max_length=16, choices=Channel.choices)
@@ -236,6 +241,7 @@ class LegalHold(models.Model):
     ended_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
     )
+    end_reason = models.CharField(max_length=500, blank=True)
 
     class Meta:
         ordering = ["-since"]

@@ -1,7 +1,6 @@
 """Removes the oldest part of a team's log: whole sealed batches, whose seals stay and say so."""
 
 from datetime import datetime
-from uuid import UUID
 
 from django.db import connection, transaction
 from django.db.models import QuerySet
@@ -9,8 +8,9 @@ from django.utils import timezone
 
 from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import Team
+from mcpdesk.audit import legal
 from mcpdesk.audit.locks import be_alone_with_it, have_chain
-from mcpdesk.audit.models import Event, LegalHold, Seal
+from mcpdesk.audit.models import Event, Seal
 from mcpdesk.audit.sealing import content_of
 from mcpdesk.audit.signing import signer
 from mcpdesk.audit.triggers import PRUNING
@@ -23,11 +23,11 @@ def prunable(team: Team, before: datetime) -> QuerySet[Seal]:
     of an operation under a legal hold. None at all while the whole team is under one.
     """
     there = Seal.objects.filter(team=team, pruned_at__isnull=True, latest_at__lt=before)
-    held = LegalHold.objects.filter(team=team, ended_at__isnull=True)
-    operations: list[UUID | None] = list(held.values_list("operation_id", flat=True))
-    if None in operations:
+    held = legal.held(team.pk)
+    if held.everything:
         return there.none()
-    first = Event.objects.filter(team=team, operation_id__in=operations).order_by("id").first()
+    mine = Event.objects.filter(team=team, operation_id__in=held.operations)
+    first = mine.order_by("id").first()
     if first is not None:
         there = there.filter(last_event_id__lt=first.pk)
     return there.order_by("number")
@@ -40,17 +40,20 @@ def prune(team: Team, before: datetime, now: datetime | None = None) -> int:
     """
     removed = 0
     for number in list(prunable(team, before).values_list("number", flat=True)):
-        removed += _prune(team.pk, number, now or timezone.now())
+        removed += _prune(team, number, before, now or timezone.now())
     return removed
 
 
 @transaction.atomic(durable=True)
-def _prune(team_id: int, number: int, now: datetime) -> int:
+def _prune(team: Team, number: int, before: datetime, now: datetime) -> int:
+    team_id = team.pk
+    legal.keep_as_they_are(team_id)
     be_alone_with_it()
     if not have_chain(team_id):
         raise Refused("The log is being sealed just now. Try again in a moment.")
-    seal = Seal.objects.get(team_id=team_id, number=number)
-    if seal.pruned_at is not None:
+    # asked once more: somebody may have pruned it meanwhile, or begun a legal hold
+    seal = prunable(team, before).filter(number=number).first()
+    if seal is None:
         return 0
     content = content_of(seal)
     Seal.objects.filter(team_id=team_id, number=number).update(

@@ -171,6 +171,7 @@ _SENTENCES = {
     ReplyProblem.NOT_JSONRPC: "The server's answer is not a JSON-RPC response",
     ReplyProblem.WRONG_ID: "The server answered another request than the one that was sent",
     ReplyProblem.STREAM_ENDED: "The server ended the stream before the answer",
-    ReplyProblem.TOO_BIG: "The server's answer is bigger than 8 MiB or has no end",
+    ReplyProblem.TOO_BIG: "The server's answer is bigger than 8 MiB or has no end, and was not "
+    "kept",
     ReplyProblem.TOO_DEEP: "The server's answer is nested more than 64 levels deep",
 }

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from django.conf import settings
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from mcpdesk.notify.models import Message, MessageState
 
@@ -32,3 +32,19 @@ def clear(now: datetime) -> bool:
     # asked once more: somebody may have pressed "Send again" meanwhile
     Message.objects.filter(over | dead, pk__in=found).delete()
     return len(found) == BATCH
+
+
+def take_back(messages: QuerySet[Message], now: datetime) -> None:
+    """None of these leaves any more, in the caller's transaction: what they are about is deleted.
+
+    One that is being sent right now is not tried a second time.
+    """
+    ids = list(messages.order_by("pk").select_for_update(of=("self",)).values_list("pk", flat=True))
+    mine = Message.objects.filter(pk__in=ids)
+    mine.filter(state=MessageState.SENDING).update(unwanted=True)
+    mine.exclude(state__in=(MessageState.SENDING, MessageState.SENT)).update(
+        state=MessageState.DROPPED,
+        last_error="What it was about is deleted.",
+        next_at=None,
+        finished_at=now,
+    )

@@ -35,6 +35,7 @@ _PLACES = (
     ("History", "/history/", Permission.READ_HISTORY),
     ("Servers", "/servers/", Permission.SEE_OPERATIONS),
     ("Policies", "/policies/", Permission.SEE_OPERATIONS),
+    ("Audit", "/audit/", Permission.READ_HISTORY),
     ("Team", "/team/", Permission.SEE_OPERATIONS),
     ("Alerts", alerts.PAGE, alerts.SEES_TO_ALERTS),
 )

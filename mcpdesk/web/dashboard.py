@@ -15,9 +15,9 @@ from tasks_monitor.models import HistoryEntry, Hold, Operation, Server, Tool
 from tasks_monitor.states import NEEDS_OPERATOR, POLLED, TERMINAL, State
 
 #: How many rows stand in the list of what waits longest.
-WAITING_ROWS: Final = 10
+WAITING_ROWS: Final = 6
 #: More servers than this are on the page of servers; those in trouble come first.
-SERVER_ROWS: Final = 12
+SERVER_ROWS: Final = 8
 #: Names suggested for the filter by tool.
 TOOL_NAMES: Final = 300
 

@@ -1,5 +1,6 @@
 """What each request goes through: who asks and in which zone, and what is asked and kept at all."""
 
+import time
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -11,6 +12,7 @@ from mcpdesk.accounts.access import memberships_of
 from mcpdesk.accounts.models import User
 from mcpdesk.accounts.sessions import chosen
 from mcpdesk.accounts.zones import zone_of
+from mcpdesk.database import Keeper
 from mcpdesk.logs import about
 
 Respond = Callable[[HttpRequest], HttpResponse]
@@ -42,6 +44,20 @@ class PlainAddressMiddleware:
         query = request.META.get("QUERY_STRING", "")
         if "%00" in query or "\x00" in query:
             return HttpResponseBadRequest("There is no such address.", content_type="text/plain")
+        return self.get_response(request)
+
+
+class DatabaseMiddleware:
+    """Comes before whatever asks the database: after a restart of PostgreSQL the pool would find
+    its dead connections one by one, and the request would wait for that, or fail.
+    """
+
+    def __init__(self, get_response: Respond) -> None:
+        self.get_response = get_response
+        self._keeper = Keeper()
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        self._keeper.look(time.monotonic())
         return self.get_response(request)
 
 

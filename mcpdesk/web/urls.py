@@ -3,6 +3,7 @@
 from django.urls import include, path
 
 from mcpdesk.web.views import (
+    audit,
     away,
     dashboard,
     exports,
@@ -40,6 +41,12 @@ urlpatterns = [
     path("exports/new/<slug:subject>/", exports.begin, name="export_new"),
     path("exports/<uuid:pk>/", exports.export, name="export"),
     path("exports/<uuid:pk>/file/", exports.file, name="export_file"),
+    path("audit/", audit.log, name="audit"),
+    path("audit/state/", audit.state, name="audit_state"),
+    path("audit/verify/", audit.verify, name="audit_verify"),
+    path("audit/seals/", audit.seals, name="audit_seals"),
+    path("audit/seals/seals.ndjson", audit.seals_file, name="audit_seals_file"),
+    path("audit/seals/events.ndjson", audit.events_file, name="audit_events_file"),
     path("away/", away.away, name="away"),
     path("away/add/", away.add, name="away_add"),
     path("away/<int:pk>/", away.change, name="away_change"),

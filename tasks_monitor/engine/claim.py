@@ -58,6 +58,8 @@ class Claim:
     expires_at: datetime | None
     snapshot_digest: bytes | None
     sealed_task_id: bytes | None = field(repr=False)
+    # W3C Trace Context; empty: it belongs to no trace
+    traceparent: str = ""
 
     @property
     def has_task(self) -> bool:
@@ -82,6 +84,7 @@ class _Due(NamedTuple):
     expires_at: datetime | None
     snapshot_digest: bytes | None
     sealed_task_id: bytes | None
+    traceparent: str
     # of its server: how many lanes are free, and what the engine needs
     lanes: int
     server_id: int
@@ -115,8 +118,8 @@ FOR NO KEY UPDATE OF s SKIP LOCKED
 
 _FIND_DUE: Final = """
 SELECT o.id, o.state, o.attention, o.due_at, o.poll_interval_ms, o.unchanged_polls, o.expires_at,
-    o.snapshot_digest, o.task_id, s.lanes, s.id, s.url, s.credential, s.allow_private,
-    s.call_timeout_s, s.troubled, s.last_ok_at, s.clock_skew_ms
+    o.snapshot_digest, o.task_id, o.traceparent, s.lanes, s.id, s.url, s.credential,
+    s.allow_private, s.call_timeout_s, s.troubled, s.last_ok_at, s.clock_skew_ms
 FROM (
     SELECT s.id, s.url, s.credential, s.allow_private, s.call_timeout_s,
         (s.unreachable_since IS NOT NULL OR s.failures > 0) AS troubled,
@@ -218,7 +221,7 @@ def _in_lanes(rows: list[_Due], now: datetime) -> list[Claim]:
 def _as_claim(row: _Due, token: UUID, now: datetime) -> Claim:
     takes_s = row.call_timeout_s if row.state == State.READY else settings.ENGINE["POLL_TIMEOUT_S"]
     return Claim(
-        server=ServerFacts(*row[10:]),
+        server=ServerFacts(*row[11:]),
         operation_id=row.operation_id,
         state=row.state,
         attention=row.attention,
@@ -230,6 +233,7 @@ def _as_claim(row: _Due, token: UUID, now: datetime) -> Claim:
         expires_at=row.expires_at,
         snapshot_digest=row.snapshot_digest,
         sealed_task_id=row.sealed_task_id,
+        traceparent=row.traceparent,
     )
 
 

@@ -37,8 +37,13 @@ class Silence:
 
 
 def beat(process: str, now: datetime) -> None:
-    """Write down that this kind of work is done."""
-    Heartbeat.objects.update_or_create(process=process, defaults={"at": now})
+    """Write down that this kind of work is done. Processes that begin at once do not collide."""
+    Heartbeat.objects.bulk_create(
+        [Heartbeat(process=process, at=now)],
+        update_conflicts=True,
+        unique_fields=["process"],
+        update_fields=["at"],
+    )
 
 
 def last_beat(process: str) -> datetime | None:

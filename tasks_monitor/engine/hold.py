@@ -167,16 +167,14 @@ def _freed(hold: Hold, until: datetime) -> list[Stretch]:
 
 def _let_go(stretch: Stretch, now: datetime) -> None:
     """What waited for this hold is due at once, and the operations' own deadlines get the time."""
-    mine = Operation.objects.filter(server_id__in=stretch.server_ids)
+    mine = Operation.objects.filter(server_id__in=stretch.server_ids, finished_at__isnull=True)
     # prepare left them without a time, and nothing else does
     parked = mine.filter(state=State.READY, due_at__isnull=True)
     _each(parked).update(due_at=now)
     # being polled meanwhile; one that a worker settles right now goes on by itself
     unsent = mine.filter(state__in=POLLED, attention=True, due_at__gt=now)
     _each(unsent, skip_locked=True).update(due_at=now)
-    timed = mine.filter(
-        finished_at__isnull=True, deadline_at__isnull=False, created_at__lt=stretch.until
-    )
+    timed = mine.filter(deadline_at__isnull=False, created_at__lt=stretch.until)
     _each(timed).update(deadline_at=F("deadline_at") + stood_still(stretch))
 
 

@@ -11,7 +11,7 @@ from datetime import datetime
 
 from mcpdesk.mcp import inputs
 from mcpdesk.mcp.elicitation import UrlElicitation, read_params
-from tasks_monitor.engine import words
+from tasks_monitor.engine import traces, words
 from tasks_monitor.engine.rows import close_question, note
 from tasks_monitor.models import (
     Delivery,
@@ -221,6 +221,7 @@ def settle_delivery(operation: Operation, delivery: Delivery, now: datetime) -> 
     delivery.observed_at = now
     delivery.problem = ""
     delivery.save(update_fields=["state", "observed_at", "problem"])
+    traces.delivered(operation, delivery, now)
     note(
         operation,
         "answer.observed",

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from mcpdesk.audit.log import DESK, Actor, record
-from tasks_monitor.engine import expect, history, telling
+from tasks_monitor.engine import expect, history, telling, traces
 from tasks_monitor.models import (
     Delivery,
     DeliveryState,
@@ -69,6 +69,7 @@ def move(
         raise Raced(operation.pk)
     for name, value in columns.items():
         setattr(operation, name, value)
+    traces.moved(operation, before, after, now)
     history.follow(operation, before, now)
     note(
         operation,

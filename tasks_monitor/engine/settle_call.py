@@ -18,7 +18,7 @@ from mcpdesk.mcp.outcomes import (
 )
 from mcpdesk.mcp.replies import ReplyProblem, Unreadable
 from mcpdesk.mcp.tasks import Task, TaskStatus
-from tasks_monitor.engine import again
+from tasks_monitor.engine import again, traces
 from tasks_monitor.engine.apply_task import apply_task, keep_handle, schedule
 from tasks_monitor.engine.cancel import cancel_here
 from tasks_monitor.engine.questions import sync_round
@@ -162,6 +162,7 @@ def _answers_arrived(operation: Operation, attempt: Attempt, now: datetime) -> N
         delivery.state = DeliveryState.OBSERVED
         delivery.acknowledged_at = delivery.observed_at = now
         delivery.save(update_fields=["state", "acknowledged_at", "observed_at"])
+        traces.delivered(operation, delivery, now)
         note(
             operation,
             "answer.observed",

@@ -1,6 +1,7 @@
 """Start an operation: the row first, the call later."""
 
 import json
+import uuid
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -9,7 +10,7 @@ from django.db import IntegrityError, transaction
 
 from mcpdesk.audit.log import Actor, record
 from mcpdesk.mcp.jsontext import canonical, storable
-from tasks_monitor.engine import history
+from tasks_monitor.engine import history, traces
 from tasks_monitor.engine.doorbell import ring_on_commit
 from tasks_monitor.engine.errors import Refused
 from tasks_monitor.models import Answerers, Era, Operation, Payload, Server
@@ -183,7 +184,10 @@ def _insert(
     now: datetime,
     **columns: Any,
 ) -> Operation:
+    operation_id = uuid.uuid4()
     operation = Operation.objects.create(
+        id=operation_id,
+        traceparent=traces.begin(operation_id, server, tool_name, now),
         team_id=server.team_id,
         server=server,
         tool_name=tool_name,

@@ -87,7 +87,10 @@ def _deadlines(now: datetime) -> int:
     """Our own deadline passed: an expiry, never anybody's refusal. Under a hold it stands still."""
     waiting = [State.AWAITING_APPROVAL, State.READY, State.INPUT_REQUIRED, State.WORKING]
     ids = Operation.objects.filter(
-        ~is_held(), state__in=[*waiting, State.STUCK], deadline_at__lte=now
+        ~is_held(),
+        state__in=[*waiting, State.STUCK],
+        deadline_at__lte=now,
+        finished_at__isnull=True,
     ).values_list("pk", flat=True)[:BATCH]
     return _each(_expire, ids, now)
 
@@ -112,7 +115,8 @@ def _bounds(now: datetime) -> int:
     looked_at = Q(state__in=[State.WORKING, State.INPUT_REQUIRED]) | Q(
         state=State.STUCK, due_at__isnull=False
     )
-    ids = Operation.objects.filter(over, looked_at).values_list("pk", flat=True)[:BATCH]
+    open_ones = Operation.objects.filter(over, looked_at, finished_at__isnull=True)
+    ids = open_ones.values_list("pk", flat=True)[:BATCH]
     return _each(_give_up, ids, now)
 
 

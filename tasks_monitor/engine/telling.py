@@ -29,6 +29,8 @@ def tell(operation: Operation, before: State, after: State, reason: str, now: da
     """Say what follows from this change; most changes say nothing and cost nothing."""
     if before in NEEDS_OPERATOR:
         close_alert(operation.team_id, _matter(operation, before), now)
+        # what was proposed for it as it was has fallen away (approvals.repair)
+        close_alert(operation.team_id, repair(operation), now)
     if after not in TERMINAL and after not in NEEDS_OPERATOR:
         return
     if operation.expected_by is not None and operation.expected_by <= now:
@@ -43,6 +45,11 @@ def tell(operation: Operation, before: State, after: State, reason: str, now: da
 def late(operation: Operation) -> str:
     """The matter that its end did not come when it was expected."""
     return f"late:{operation.pk}"
+
+
+def repair(operation: Operation) -> str:
+    """The matter that somebody proposed what is to become of it, and a second person decides."""
+    return f"repair:{operation.pk}"
 
 
 def out_of_reach(server_id: int) -> str:
@@ -100,7 +107,7 @@ def _data(operation: Operation, after: State, now: datetime) -> dict[str, Any]:
     return {
         "state": after.value,
         "is_error": operation.is_error,
-        "idempotency_key": operation.idempotency_key,
+        "idempotency_key": operation.api_key,
         "created_at": operation.created_at.isoformat(),
         "changed_at": now.isoformat(),
         "finished_at": now.isoformat() if after in TERMINAL else None,

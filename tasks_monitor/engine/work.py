@@ -25,7 +25,9 @@ class Poll:
     claim: Claim
 
     def exchange(self, session: Session) -> Awaitable[Step[Any]]:
-        return session.get_task(new_request_id(), self.claim.task_id)
+        return session.get_task(
+            new_request_id(), self.claim.task_id, traceparent=self.claim.traceparent
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,7 @@ class Call:
             self.header_plan,
             self.input_responses,
             self.request_state,
+            traceparent=self.claim.traceparent,
         )
 
 
@@ -61,7 +64,12 @@ class Update:
     input_responses: dict[str, Any] = field(repr=False)
 
     def exchange(self, session: Session) -> Awaitable[Step[Any]]:
-        return session.update_task(new_request_id(), self.claim.task_id, self.input_responses)
+        return session.update_task(
+            new_request_id(),
+            self.claim.task_id,
+            self.input_responses,
+            traceparent=self.claim.traceparent,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +79,9 @@ class Cancel:
     claim: Claim
 
     def exchange(self, session: Session) -> Awaitable[Step[Any]]:
-        return session.cancel_task(new_request_id(), self.claim.task_id)
+        return session.cancel_task(
+            new_request_id(), self.claim.task_id, traceparent=self.claim.traceparent
+        )
 
 
 @dataclass(frozen=True, slots=True)

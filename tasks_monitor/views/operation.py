@@ -32,8 +32,6 @@ def operation(request: MemberRequest, pk: UUID) -> HttpResponse:
         return render(request, f"{_PAGE}#actions", _actions(request, found))
     if request.htmx.target == "operation-facts":
         return render(request, f"{_PAGE}#facts", _facts(request, found))
-    if request.htmx.target == "operation-phases":
-        return render(request, f"{_PAGE}#phases", _phases(found))
     if request.htmx.target == "operation-timeline":
         return render(request, f"{_PAGE}#timeline", _timeline(request, found))
     if request.htmx.target == "timeline-older":
@@ -49,7 +47,6 @@ def find(request: MemberRequest, pk: UUID) -> Operation:
 def _page(request: MemberRequest, found: Operation) -> HttpResponse:
     context = {
         **_state(request, found),
-        **_phases(found),
         **_actions(request, found),
         **_facts(request, found),
         **_timeline(request, found),
@@ -63,10 +60,11 @@ def _about(found: Operation) -> dict[str, Any]:
 
 
 def _state(request: MemberRequest, found: Operation) -> dict[str, Any]:
-    """Where it is, who it waits for, what the server says."""
+    """Where it is, who it waits for, whose turn it was so far, what the server says."""
     questions = selectors.questions(found)
     return {
         **_about(found),
+        **_phases(found),
         "now": datetime.now(UTC),
         "host": wording.host(found.server),
         "tone": wording.tone(found),
@@ -90,7 +88,7 @@ def _phases(found: Operation) -> dict[str, Any]:
     moves, whole = story.moves(found)
     state, now = State(found.state), datetime.now(UTC)
     done = phases.phases(found.created_at, state, moves, now, whole=whole)
-    return {**_about(found), "phases": done, "bar": phases.bar(done), "sums": phases.sums(done)}
+    return {"phases": done, "bar": phases.bar(done), "sums": phases.sums(done)}
 
 
 def _facts(request: MemberRequest, found: Operation) -> dict[str, Any]:

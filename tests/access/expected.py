@@ -34,6 +34,7 @@ class Row:
     `acts`: the roles whose POST changes something, where that is not all who get no refusal.
     `htmx`: what a POST by htmx is answered instead of a redirect.
     `queries`: the most that a GET may ask the database.
+    `leaves`: tables in which even a GET leaves a line: reading the log is an event.
     """
 
     get: Statuses | None = None
@@ -46,6 +47,7 @@ class Row:
     acts: tuple[str, ...] | None = None
     parts: tuple[str, ...] = ()
     queries: int = 30
+    leaves: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,17 @@ AWAY = {
 }
 
 ROWS: dict[str, Row | Open] = {
+    # --- the log
+    "audit/": Row(
+        get=may(AUDITOR, ADMIN),
+        parts=("audit-state",),
+        leaves=("audit_event",),
+    ),
+    "audit/state/": Row(get=may(AUDITOR, ADMIN), queries=8),
+    "audit/seals/": Row(get=may(AUDITOR, ADMIN), parts=("audit-state",)),
+    "audit/verify/": Row(post=may(AUDITOR, ADMIN, answer=302)),
+    "audit/seals/seals.ndjson": Row(post=may(AUDITOR, ADMIN)),
+    "audit/seals/events.ndjson": Row(post=may(AUDITOR, ADMIN)),
     # --- the shell
     "": Row(
         get=EVERYBODYS,
@@ -84,8 +97,8 @@ ROWS: dict[str, Row | Open] = {
     "healthz": Open("/healthz", 200, 200),
     # nothing is at work beside the tests
     "readyz": Open("/readyz", 503, 503),
-    # from this machine; tests/ops/test_metrics.py has the others
-    "metrics": Open("/metrics", 200, 200),
+    # by a token of its own, and nobody's sign-in; tests/ops/test_metrics.py has who may ask
+    "metrics": Open("/metrics", 401, 401),
     "health/desk/": Row(get=EVERYBODYS, parts=("desk-health",)),
     "shell/holds/": Row(get=EVERYBODYS, queries=8),
     "shell/inbox-badge/": Row(get=EVERYBODYS, queries=8),
@@ -232,7 +245,6 @@ ROWS: dict[str, Row | Open] = {
         ),
         parts=(
             "operation-state",
-            "operation-phases",
             "operation-actions",
             "operation-facts",
             "operation-timeline",

@@ -70,6 +70,7 @@ API_ROWS: dict[tuple[str, str], ApiRow] = {
         Scope.CANCEL, STARTED, 202, at="/operations/{question operation}/cancel", acts=True
     ),
     ("GET", "/approvals"): ApiRow(Scope.READ, EVERYBODYS, 200, queries=16),
+    ("GET", "/approvals/history"): ApiRow(Scope.READ, EVERYBODYS, 200, queries=16),
     ("GET", "/approvals/{uuid:pk}"): ApiRow(
         Scope.READ, EVERYBODYS, 200, at="/approvals/{question}"
     ),
@@ -86,7 +87,23 @@ API_ROWS: dict[tuple[str, str], ApiRow] = {
     ("GET", "/servers/{name}/tools"): ApiRow(
         Scope.READ, EVERYBODYS, 200, at="/servers/{server name}/tools", queries=16
     ),
-    ("GET", "/events"): ApiRow(Scope.EXPORT, HISTORY, 200, queries=16),
+    ("POST", "/exports"): ApiRow(
+        Scope.EXPORT,
+        may(AUDITOR, ADMIN, answer=201),
+        201,
+        body={"subject": "operations"},
+        foreign=201,
+        acts=True,
+    ),
+    # an export is whoever's who began it
+    ("GET", "/exports/{uuid:pk}"): ApiRow(
+        Scope.EXPORT, may(AUDITOR, ADMIN, answer=404), 404, at="/exports/{question}"
+    ),
+    ("GET", "/exports/{uuid:pk}/file"): ApiRow(
+        Scope.EXPORT, may(AUDITOR, ADMIN, answer=404), 404, at="/exports/{question}/file"
+    ),
+    # reading the log is an event of it
+    ("GET", "/events"): ApiRow(Scope.EXPORT, HISTORY, 200, acts=True, queries=20),
 }
 
 #: More to read, so that all that anybody may read is met somewhere.

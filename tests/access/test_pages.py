@@ -87,7 +87,8 @@ def test_get_answers_each_role_as_the_matrix_says_and_changes_nothing(
                     wrong += _stray(said, actor, answer)
                     if answer.queries > row.queries:
                         wrong.append(f"{actor.name}: {said} took {answer.queries} queries")
-            wrong += [f"{actor.name}: GET /{route} changed {table}" for table in changed(before)]
+            touched = [table for table in changed(before) if table not in row.leaves]
+            wrong += [f"{actor.name}: GET /{route} changed {table}" for table in touched]
     _is_right(wrong)
 
 

@@ -241,6 +241,17 @@ def test_what_is_over_is_listed_apart(team: Team, approver: Caller) -> None:
     ]
 
 
+def test_the_history_of_approvals_is_narrowed_as_its_page_is(team: Team, approver: Caller) -> None:
+    asked, other = _question(team), _question(team)
+    _decide(approver, asked.pk, "decline")
+    reader = person(team, Role.VIEWER)
+    everything = reader.get("/approvals/history").json()["items"]
+    assert {row["id"] for row in everything} == {str(asked.pk), str(other.pk)}
+    declined = reader.get("/approvals/history", decision="decline").json()["items"]
+    assert [row["id"] for row in declined] == [str(asked.pk)]
+    assert reader.get("/approvals/history", decision="perhaps").status_code == 422
+
+
 def test_the_list_costs_the_same_however_long_it_is(
     team: Team, approver: Caller, django_assert_max_num_queries: Any
 ) -> None:

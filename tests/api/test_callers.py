@@ -118,6 +118,11 @@ def test_an_address_that_guesses_is_put_off_and_its_neighbours_are_not(team: Tea
     assert status("2001:db8::2", person(team).secret) == 200
 
 
+@pytest.mark.parametrize("address", ["", "unix:"])
+def test_whose_address_is_not_known_is_a_401_too(address: str, db: None) -> None:
+    assert Client(REMOTE_ADDR=address).get(f"{ROOT}/me").status_code == 401
+
+
 def test_the_last_use_is_noted(team: Team) -> None:
     caller = person(team)
     caller.get("/me")

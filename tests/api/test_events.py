@@ -9,6 +9,7 @@ from django.db import transaction
 
 from mcpdesk.accounts.models import Role, Team
 from mcpdesk.audit.log import DESK, record
+from mcpdesk.audit.models import Event
 from tests.api.calling import person, service
 from tests.factories import TeamFactory
 
@@ -47,6 +48,14 @@ def test_what_just_happened_is_left_for_the_next_time(team: Team) -> None:
     body: Any = service(team).get("/events").json()
     assert [one["id"] for one in body["items"]] == [settled]
     assert body["after"] == settled
+
+
+def test_whoever_reads_the_log_stands_in_it_once_a_while(team: Team) -> None:
+    readers = [person(team, Role.AUDITOR), service(team)]
+    for reader in readers * 2:
+        reader.get("/events")
+    noted = Event.objects.filter(team=team, kind="audit.read").values_list("actor_name", "channel")
+    assert list(noted) == [(str(readers[0].token.user), "api"), ("deploy-bot", "api")]
 
 
 @pytest.mark.parametrize("role", [Role.VIEWER, Role.APPROVER, Role.OPERATOR])

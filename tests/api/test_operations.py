@@ -1,6 +1,8 @@
 """Start, read, list, cancel and adopt through the API: the verbs of the pages."""
 
+from datetime import timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -11,7 +13,15 @@ from mcpdesk.audit.models import Channel, Event
 from tasks_monitor.models import Operation, Server
 from tasks_monitor.states import State
 from tests.api.calling import PROBLEM, Caller, person, service
-from tests.factories import OperationFactory, PolicyRuleFactory, ServerFactory, TeamFactory
+from tests.factories import (
+    NOW,
+    MembershipFactory,
+    OperationFactory,
+    PolicyRuleFactory,
+    ServerFactory,
+    TeamFactory,
+)
+from tests.web.browsing import signed_in
 
 pytestmark = pytest.mark.django_db
 CALL = {"server": "builds", "tool": "deploy_project", "arguments": {"project": "api"}}
@@ -159,6 +169,33 @@ def test_the_list_goes_on_behind_its_cursor(team: Team, server: Server) -> None:
     assert (len(found), set(found), second["after"]) == (60, made, "")
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"since": "yesterday"},
+        {"longer": "9x"},
+        {"state": "gone"},
+        {"server": "nowhere"},
+        {"text": "."},
+    ],
+)
+def test_a_filter_that_means_nothing_is_refused_and_never_dropped(
+    bot: Caller, query: dict[str, str]
+) -> None:
+    """Else a program would take everything for what it had asked for."""
+    assert bot.get("/operations", **query).status_code == 422
+
+
+def test_the_list_is_sorted_and_bounded_in_time(team: Team, server: Server) -> None:
+    made = [
+        str(OperationFactory(server=server, created_at=NOW + timedelta(days=day)).pk)
+        for day in range(3)
+    ]
+    query = {"sort": "oldest", "since": (NOW + timedelta(days=1)).isoformat()}
+    found = person(team).get("/operations", **query).json()["items"]
+    assert [row["id"] for row in found] == made[1:]
+
+
 def test_the_list_is_narrowed_by_state_server_and_tool(team: Team, server: Server) -> None:
     wanted = OperationFactory(server=server, state=State.FAILED, tool_name="t")
     other = {"server": ServerFactory(team=team)}
@@ -178,7 +215,7 @@ def test_the_list_costs_the_same_however_long_it_is(
             server=server, started_by=None, token=service(team, name=f"bot-{number}").token
         )
     caller.get("/me")
-    with django_assert_max_num_queries(6):
+    with django_assert_max_num_queries(8):
         assert len(caller.get("/operations").json()["items"]) == 30
 
 
@@ -217,3 +254,11 @@ def test_servers_and_tools_are_shown_without_credentials(bot: Caller, server: Se
     assert "hunter2" not in answer.content.decode()
     assert bot.get("/servers/builds/tools").json()[0]["description"] == "does it"
     assert bot.get("/servers/nothing/tools").status_code == 404
+
+
+def test_pages_call_a_service_by_its_name(bot: Caller, team: Team) -> None:
+    team.policy_rules.update(effect=Effect.ASK, ask={"audience": "approvers"})
+    body = bot.start(**CALL).json()
+    browser = signed_in(MembershipFactory(team=team, role=Role.APPROVER))
+    for page in (body["links"]["page"], body["waiting"][0]["links"]["page"]):
+        assert "deploy-bot" in browser.get(urlsplit(page).path).content.decode()

@@ -10,9 +10,10 @@ from approvals import remembered
 from approvals.foresight import foresee
 from approvals.gate import Requested
 from approvals.models import Approval, PolicyRule, Remembered, Verdict
-from approvals.remembered import Refused, Scope
+from approvals.remembered import Scope
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member
+from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import Membership, Role, User
 from mcpdesk.audit.log import DESK
 from mcpdesk.audit.models import Event

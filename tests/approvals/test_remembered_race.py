@@ -12,8 +12,9 @@ from django.db import connection
 
 from approvals import policy, recall, remembered
 from approvals.models import Approval, Remembered
-from approvals.remembered import Refused, Scope
+from approvals.remembered import Scope
 from mcpdesk.accounts.access import Member
+from mcpdesk.accounts.errors import Refused
 from mcpdesk.audit.log import DESK
 from mcpdesk.audit.models import Event
 from tasks_monitor.engine.servers import change_server

@@ -81,6 +81,11 @@ def state_of(operation: Operation) -> str:
     return Operation.objects.get(pk=operation.pk).state
 
 
+def _alert() -> Alert:
+    """The one that tells of the proposal made last."""
+    return Alert.objects.filter(matter__startswith="repair:").latest("opened_at")
+
+
 def kinds() -> list[str]:
     return list(Event.objects.order_by("pk").values_list("kind", flat=True))
 
@@ -105,12 +110,12 @@ def test_where_a_rule_asks_for_two_nothing_is_done_until_somebody_else_agrees(
     two(broken)
     made = proposed(broken, operator)
     assert state_of(broken) == State.UNKNOWN
-    assert Alert.objects.get().closed_at is None
+    assert _alert().closed_at is None
     assert repair.agree(made.pk, member=other, now=SOON) == Done(asks=False)
     assert state_of(broken) == State.FAILED
     made.refresh_from_db()
     assert (made.state, made.decided_by) == (RepairState.DONE, other.user)
-    assert Alert.objects.get().closed_at == SOON
+    assert _alert().closed_at == SOON
     assert {"repair.proposed", "repair.agreed", "operation.reconciled"} <= set(kinds())
 
 
@@ -142,7 +147,7 @@ def test_a_refusal_leaves_everything_as_it_was_and_says_why(
     made.refresh_from_db()
     assert made.state == RepairState.REFUSED
     assert made.content["refused_because"] == "it is there after all"
-    assert (state_of(broken), Alert.objects.get().closed_at) == (State.UNKNOWN, SOON)
+    assert (state_of(broken), _alert().closed_at) == (State.UNKNOWN, SOON)
     assert isinstance(propose(broken, operator), Proposed)
 
 
@@ -179,6 +184,7 @@ def test_a_proposal_falls_away_when_the_operation_moves(
         move(lock(broken.pk), State.WORKING, now=SOON, reason="it answered", actor=DESK)
         move(lock(broken.pk), State.LOST, now=SOON, reason="gone", actor=DESK)
     assert repair.standing(Operation.objects.get()) is None
+    assert Alert.objects.get(matter__startswith="repair:").closed_at == SOON
     with pytest.raises(Refused, match="has moved"):
         repair.agree(made.pk, member=other, now=SOON)
     assert state_of(broken) == State.LOST

@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 from datetime import timedelta
+from urllib.parse import urlsplit
 
 from django.utils import timezone
 from playwright.sync_api import Page, expect
@@ -10,6 +11,7 @@ from playwright.sync_api import Page, expect
 from approvals.models import Approval, ApprovalState, PolicyRule
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.models import Role
+from mcpdesk.audit import passes, sealing
 from mcpdesk.notify import channels
 from mcpdesk.notify.channels import Wanted, Who
 from mcpdesk.notify.models import ChannelKind
@@ -34,6 +36,7 @@ NO_PAGES = {
     "policies_export": "a file",
     "push_worker": "a script for the browser",
     "api_nowhere": "for machines",
+    "audit_state": "a part of the log's pages",
 }
 
 
@@ -68,6 +71,8 @@ def shots(team: Crew, server: int, empty: Crew) -> list[Shot]:
         *_server_pages(team, server),
         *_hold_pages(empty),
         *_policy_pages(team),
+        *_audit_pages(team),
+        *_history_pages(team),
         *_channel_pages(team),
         *_away_pages(team),
         *_account_pages(team),
@@ -230,6 +235,34 @@ def _policy_pages(team: Crew) -> list[Shot]:
         Shot("policy-import", "policies_import", team.admin, "/policies/import/"),
         Shot("reasons", "reasons", team.admin, "/policies/reasons/"),
         Shot("remembered", "remembered", team.approver, "/policies/remembered/"),
+    ]
+
+
+def _audit_pages(team: Crew) -> list[Shot]:
+    sealing.seal_due(timezone.now())
+    passes.go_on(timezone.now)
+    return [
+        Shot("audit", "audit", team.auditor, "/audit/"),
+        Shot("audit-nothing", "audit", team.admin, "/audit/?kind=user.renamed"),
+        Shot("audit-seals", "audit_seals", team.auditor, "/audit/seals/"),
+    ]
+
+
+def _history_pages(team: Crew) -> list[Shot]:
+    page = team.auditor.open("/history/?tool=search_orders", java_script_enabled=False)
+    page.locator("summary", has_text="Export").click()
+    page.get_by_role("button", name="Export", exact=False).click()
+    expect(page.get_by_text("the download has not begun")).to_be_visible()
+    begun = urlsplit(page.url).path
+    who, narrowed = team.auditor, "/history/?text=release&outcome=not_ended&longer=&sort=oldest"
+    return [
+        Shot("history", "history", who, "/history/"),
+        Shot("history-narrowed", "history", who, narrowed),
+        Shot("history-nothing", "", who, "/history/?text=nobodysaidthis"),
+        Shot("history-approvals", "history_approvals", who, "/history/approvals/"),
+        Shot("exports", "exports", who, "/exports/"),
+        Shot("export", "export", who, begun),
+        Shot("history-not-allowed", "", team.operator, "/history/"),
     ]
 
 

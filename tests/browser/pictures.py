@@ -2,7 +2,8 @@
 
 ADDRESS is that of a `./desk demo` with new data, SIMULATOR that of its MCP server without the
 path, such as http://127.0.0.1:8650. The pictures go to docs/images; what is typed and decided on
-the way is part of what they show.
+the way is part of what they show. That of the dashboard was taken by hand, on a desk with the
+made-up history of `./desk make_history`: a demo has no weeks behind it.
 """
 
 import sys

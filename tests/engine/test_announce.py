@@ -98,6 +98,19 @@ def test_an_end_is_announced_at_once_with_its_outcome_and_no_payload(
     assert SECRET not in received.body.decode()
 
 
+@pytest.mark.parametrize(("key", "told"), [("api:release-43", "release-43"), ("form:1", None)])
+def test_the_key_is_told_as_the_program_gave_it_and_a_forms_own_is_not(
+    scripted: ScriptedDesk, hook: Channel, receiver: Receiver, key: str, told: str | None
+) -> None:
+    scripted.peer.will(peer.CALL, peer.finished())
+    operation = scripted.start()
+    Operation.objects.filter(pk=operation.pk).update(idempotency_key=key)
+    scripted.settle(operation)
+    send_due(scripted.clock.now)
+    (received,) = receiver.requests
+    assert received.json["data"]["idempotency_key"] == told
+
+
 def test_the_official_library_verifies_the_announcement(
     scripted: ScriptedDesk, hook: Channel, receiver: Receiver
 ) -> None:

@@ -195,6 +195,7 @@ def test_no_server_is_given_more_lanes_than_it_takes(lanes: int, kinds: list[str
             expires_at=None,
             snapshot_digest=None,
             sealed_task_id=b"",
+            traceparent="",
             lanes=lanes,
             server_id=1,
             url="",

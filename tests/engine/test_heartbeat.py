@@ -1,13 +1,14 @@
 """Heartbeats: what ought to run and was not seen is said, at a check and on every page."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.test import Client
 from django.utils import timezone
 
 from mcpdesk.checks import processes
-from tasks_monitor.engine.heartbeat import Silence, beat, silences
+from tasks_monitor.engine.heartbeat import Silence, beat, last_beat, silences
 from tests.factories import NOW, MembershipFactory
 
 pytestmark = pytest.mark.django_db
@@ -50,3 +51,11 @@ def test_a_page_says_when_nothing_moves(client: Client, seen: bool) -> None:
     client.force_login(MembershipFactory().user)
     page = client.get("/operations/").content.decode()
     assert ("The worker process was never seen" in page) is not seen
+
+
+def test_a_beat_is_one_statement_that_cannot_collide(django_assert_num_queries: Any) -> None:
+    for now in (NOW, NOW + timedelta(seconds=1)):
+        with django_assert_num_queries(1) as asked:
+            beat("clock", now)
+        assert "ON CONFLICT" in asked[0]["sql"]
+    assert last_beat("clock") == NOW + timedelta(seconds=1)

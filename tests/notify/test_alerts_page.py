@@ -163,3 +163,12 @@ def test_a_live_update_brings_the_lists_alone(team: Team) -> None:
 def test_what_hides_in_a_name_is_written_out(team: Team) -> None:
     found = alert(team, sentence="acme, “de\u202eploy\nx”: lost.")
     assert found.sentence == "acme, “de<U+202E>ploy x”: lost."
+
+
+@pytest.mark.parametrize("role", WATCHERS)
+def test_a_place_for_admins_alone_is_no_link_for_operators(team: Team, role: Role) -> None:
+    with transaction.atomic():
+        alerts.raise_alert(team.pk, "not_told:c1", "Not told.", NOW, path="/team/channels/")
+    shown = page(browser(role, team))
+    assert "Not told." in shown
+    assert ('<a href="/team/channels/">Not told.</a>' in shown) == (role is Role.ADMIN)

@@ -7,7 +7,7 @@ import pytest
 
 from mcpdesk.accounts.models import Membership, Role
 from tasks_monitor import selectors
-from tasks_monitor.models import Answerers, Server
+from tasks_monitor.models import Answerers, Server, Tool
 from tasks_monitor.states import State
 from tests.factories import NOW, InputRequestFactory, OperationFactory
 from tests.web.browsing import browser, htmx, signed_in
@@ -87,6 +87,14 @@ def test_filters_narrow_the_list(
     assert shown(signed_in(operator), query.format(server=server.pk)) == expected
 
 
+def test_part_of_the_name_finds_the_tools_that_a_server_lists(
+    operator: Membership, server: Server
+) -> None:
+    Tool.objects.create(server=server, name="deploy_project", definition={})
+    OperationFactory(server=server, tool_name="deploy_project")
+    assert shown(signed_in(operator), "?tool=PLOY_p") == ["deploy_project"]
+
+
 def test_no_match_is_told_apart_from_nothing_at_all(operator: Membership, server: Server) -> None:
     client = signed_in(operator)
     assert "Nothing is running." in client.get("/operations/").content.decode()
@@ -106,7 +114,7 @@ def test_pages_go_on_where_the_last_one_ended(
     monkeypatch.setattr(selectors, "PAGE_ROWS", 2)
     for number in range(5):  # all at the same moment: the id decides the order
         OperationFactory(server=server, tool_name=f"tool-{number}")
-    client, url, seen = signed_in(operator), "/operations/?tab=all&tool=tool", []
+    client, url, seen = signed_in(operator), "/operations/?tab=all&state=input_required", []
     while url:
         context = client.get(url).context
         seen += [row["operation"].tool_name for row in context["rows"]]
@@ -137,12 +145,12 @@ def test_every_role_sees_the_list_and_operators_and_admins_start(
 
 def test_a_live_list_is_the_list_alone(operator: Membership, server: Server) -> None:
     OperationFactory(server=server, tool_name="here")
-    page = signed_in(operator).get("/operations/?tool=he", headers=htmx("operation-list"))
+    page = signed_in(operator).get("/operations/?tool=here", headers=htmx("operation-list"))
     text = page.content.decode()
     assert "here" in text
     assert "<html" not in text
     assert 'data-live="operations"' in text
-    assert 'hx-get="/operations/?tool=he"' in text
+    assert 'hx-get="/operations/?tool=here"' in text
 
 
 @pytest.mark.parametrize("rows", [1, 20])
@@ -151,8 +159,9 @@ def test_the_list_costs_the_same_for_any_number_of_rows(
 ) -> None:
     OperationFactory.create_batch(rows, server=server)
     client = signed_in(operator)
-    # session, user, memberships; servers of the filter, the rows, the counts, the inbox's count
-    with django_assert_num_queries(10):
+    # session, user, memberships, stand-ins; servers of the filter, counts, lines, rows, who is
+    # asked; the inbox's count, holds, alerts, silences
+    with django_assert_num_queries(13):
         client.get("/operations/")
 
 

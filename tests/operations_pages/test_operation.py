@@ -107,6 +107,18 @@ def test_checks_that_brought_nothing_are_told(
     assert ("no answer that can be used" in page) is bool(failed)
 
 
+def test_why_a_check_brought_nothing_is_told_in_the_servers_last_trouble(
+    client: Client, server: Server
+) -> None:
+    sentence = "The server's answer is bigger than 8 MiB or has no end, and was not kept."
+    Server.objects.filter(pk=server.pk).update(last_problem=sentence, last_problem_at=NOW)
+    operation = OperationFactory(server=server, state=State.WORKING, failed_polls=2)
+    shown = strip_tags(text_of(client, operation))
+    assert "Last trouble with build-server, 15 min ago: The server&#x27;s answer is bigger" in shown
+    well = OperationFactory(server=server, state=State.WORKING)
+    assert "Last trouble" not in text_of(client, well)
+
+
 def test_a_deadline_that_has_passed_is_not_said_to_be_now(client: Client, server: Server) -> None:
     operation = OperationFactory(server=server, state=State.LOST, expires_at=NOW)
     assert ">time is up</time>" in text_of(client, operation)

@@ -130,8 +130,8 @@ def test_the_bar_says_in_words_whose_turn_it_was(client: Client, operation: Oper
     for after, minutes in ((State.CALLING, 1), (State.WORKING, 2), (State.INPUT_REQUIRED, 4)):
         _move(operation, after, minutes)
     with time_machine.travel(NOW + 9 * MINUTE, tick=False):
-        shown = asked(client, operation, target="operation-phases")
-    assert shown.startswith('<div id="operation-phases"')
+        shown = asked(client, operation, target="operation-state")
+    assert shown.startswith('<div id="operation-state"')
     assert 'data-live-every="5"' in shown
     assert "Queued 1 min. Running 3 min. Waiting for input 5 min so far." in shown
     assert len(re.findall('<rect class="phase"', shown)) == 3
@@ -142,7 +142,7 @@ def test_the_bar_of_what_ended_asks_no_more_by_the_clock(
 ) -> None:
     _move(operation, State.CALLING, 1)
     _move(operation, State.COMPLETED, 2)
-    shown = asked(client, operation, target="operation-phases")
+    shown = asked(client, operation, target="operation-state")
     assert "Queued 1 min. Running 1 min." in shown
     assert "data-live-every" not in shown
     assert "so far" not in shown
@@ -161,4 +161,15 @@ def test_a_label_that_nobody_knows_any_more_breaks_nothing(
             operation_id=operation.pk,
             **data,
         )
-    assert "Queued" in asked(client, operation, target="operation-phases")
+    assert "Queued" in asked(client, operation, target="operation-state")
+
+
+def test_a_final_result_is_not_asked_for_again_and_its_timeline_is(
+    client: Client, operation: Operation
+) -> None:
+    assert '<div id="operation-facts" data-live=' in asked(client, operation)
+    _move(operation, State.CALLING, 1)
+    _move(operation, State.COMPLETED, 2)
+    shown = asked(client, operation)
+    assert '<div id="operation-facts" hx-get=' in shown
+    assert '<div id="operation-timeline" data-live=' in shown

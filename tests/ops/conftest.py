@@ -1,5 +1,5 @@
-"""The desk of the engine's tests: what is logged, measured and traced of it."""
+"""The desks of the engine's tests: what is logged, measured and traced of them."""
 
-from tests.engine.conftest import scripted
+from tests.engine.conftest import desk, engine_network, scripted
 
-__all__ = ["scripted"]
+__all__ = ["desk", "engine_network", "scripted"]

@@ -6,8 +6,9 @@ import pytest
 
 from approvals import policies, policy
 from approvals.models import PolicyRule
-from approvals.policies import Refused, Who
+from approvals.policies import Who
 from mcpdesk.accounts.access import Member
+from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import Membership, Role
 from mcpdesk.audit.models import Event
 from tests.factories import NOW, MembershipFactory, PolicyRuleFactory

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from approvals import policies, policy, policy_import
 from approvals.models import PolicyRule
-from approvals.policies import Refused, Who
+from approvals.policies import Who
 from approvals.policy_export import export
 from approvals.policy_files import write
 from mcpdesk.accounts.access import Member
+from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import Membership, Role, User
 from mcpdesk.audit.models import Event
 from tests.factories import NOW, MembershipFactory, PolicyRuleFactory

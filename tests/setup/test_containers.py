@@ -23,7 +23,7 @@ def services() -> dict[str, Any]:
 def _read_by_the_desk() -> set[str]:
     sources = [*CHECKOUT.glob("mcpdesk/*.py"), *CHECKOUT.glob("mcpdesk/embedded/*.py")]
     text = "\n".join(path.read_text() for path in sources)
-    return set(re.findall(r'"((?:MCPDESK_[A-Z_]+)|DATABASE_URL|REDIS_URL)"', text))
+    return set(re.findall(r'"((?:MCPDESK|OTEL)_[A-Z_]+|DATABASE_URL|REDIS_URL)"', text))
 
 
 @pytest.mark.parametrize("name", OURS)

@@ -3,11 +3,13 @@
 from typing import Any, assert_never
 from uuid import UUID
 
-from ninja import Router
+from django.db.models import prefetch_related_objects
+from ninja import Query, Router
 
-from approvals import folds, outcomes, question, schema_form, selectors
+from approvals import folds, history, outcomes, question, schema_form, selectors
 from approvals.decide import Said, decide
 from approvals.filters import Chosen, Filters, Tab
+from approvals.history_filters import ApprovalFilters
 from approvals.models import Approval, Choice, Kind, Verdict
 from approvals.outcomes import Counted, Ended, Lost, Missing, Refused, Voted
 from approvals.policy import Waiting
@@ -18,6 +20,7 @@ from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.tokens import Scope
 from mcpdesk.api import shown
 from mcpdesk.api.callers import ApiRequest, Bearer, Caller
+from mcpdesk.api.listing import WantedApprovals, filters_of
 from mcpdesk.api.problems import Problem
 from mcpdesk.api.schemas import ApprovalOut, Approvals, Decided, Decision, Text
 from mcpdesk.audit.models import Channel
@@ -39,7 +42,15 @@ def approvals(request: ApiRequest, tab: Tab = Tab.MINE, after: Text = "") -> Any
     caller = request.auth
     chosen = Chosen(tab=tab, filters=Filters(), after=after)
     page = selectors.page(caller.member, chosen, caller.now)
-    return {"items": [shown.approval_row(row) for row in page.rows], "after": page.after}
+    return {"items": _rows(page.rows), "after": page.after}
+
+
+@router.get("/history", auth=Bearer(Scope.READ), response=Approvals)
+def all_approvals(request: ApiRequest, wanted: Query[WantedApprovals], after: Text = "") -> Any:
+    """All approvals of the team, narrowed and sorted as on the page of the history."""
+    member = request.auth.member
+    page = history.page(member, filters_of(ApprovalFilters, member, wanted), after)
+    return {"items": _rows(page.rows), "after": page.after}
 
 
 @router.get("/{uuid:pk}", auth=Bearer(Scope.READ), response=ApprovalOut, url_name="approval")
@@ -74,12 +85,18 @@ def decision(request: ApiRequest, pk: UUID, wanted: Decision) -> Any:
     )
 
 
+def _rows(found: list[Approval]) -> list[dict[str, Any]]:
+    shown_with = ("operation__server", "operation__started_by", "operation__token")
+    prefetch_related_objects(found, *shown_with)
+    return [shown.approval_row(one) for one in found]
+
+
 def _find(member: Member, pk: UUID) -> Approval:
     """An approval of the team. Raises Problem."""
-    found = selectors.find([member], pk)
+    found = selectors.find_in_team(member, pk)
     if found is None:
         raise Problem(404, "There is no such approval for this token.")
-    return found[1]
+    return found
 
 
 def _decided(

@@ -11,6 +11,7 @@ from mcpdesk.api import shown
 from mcpdesk.api.callers import ApiRequest, Bearer
 from mcpdesk.api.schemas import Events
 from mcpdesk.audit.models import Event
+from mcpdesk.audit.reading import note_reading
 
 router = Router(tags=["events"])
 
@@ -28,6 +29,7 @@ def events(
 ) -> Any:
     """Events behind `after`, oldest first, at least 5 s after they happened."""
     caller = request.auth
+    note_reading(caller.member, caller.now, caller.actor)
     settled = Event.objects.filter(pk__gt=after, at__lte=caller.now - SETTLES)
     found = list(in_team(caller.member, settled).order_by("pk")[:limit])
     return {

@@ -3,6 +3,7 @@
 from typing import Annotated, Any, Final
 from uuid import UUID
 
+from django.db.models import prefetch_related_objects
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from ninja import Header, Query, Router, Status
@@ -12,19 +13,18 @@ from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.tokens import Scope
 from mcpdesk.api import shown
 from mcpdesk.api.callers import ApiRequest, Bearer
+from mcpdesk.api.listing import WantedOperations, filters_of, server_of
 from mcpdesk.api.problems import Problem
-from mcpdesk.api.schemas import Adopt, OperationOut, Operations, ServerName, Start, Text
+from mcpdesk.api.schemas import Adopt, OperationOut, Operations, Start, Text
 from mcpdesk.api.waiting import Until, unsettled
-from tasks_monitor import selectors
+from tasks_monitor import history, selectors
 from tasks_monitor.engine.adopt import adopt as adopt_task
 from tasks_monitor.engine.cancel import request_cancel
-from tasks_monitor.models import Operation, Server
-from tasks_monitor.states import State
+from tasks_monitor.history_filters import OperationFilters
+from tasks_monitor.models import API_KEY, Operation
 
 router = Router(tags=["operations"])
 
-#: Keys of the API are a space of their own: forms of pages have keys too.
-_SPACE: Final = "api:"
 #: With it, what an operation keeps (tasks_monitor.engine.start).
 _MOST_KEY_CHARS: Final = 196
 
@@ -67,7 +67,7 @@ def start(
     caller = request.auth
     outcome = request_start(
         team_id=caller.member.team_id,
-        server_id=_server(caller.member, wanted.server).pk,
+        server_id=server_of(caller.member, wanted.server).pk,
         tool_name=wanted.tool,
         arguments=wanted.arguments,
         actor=caller.actor,
@@ -75,7 +75,7 @@ def start(
         reason=wanted.reason,
         questions_to=wanted.questions_to,
         repeatable=wanted.repeatable,
-        idempotency_key=f"{_SPACE}{key}",
+        idempotency_key=f"{API_KEY}{key}",
     )
     if isinstance(outcome, Disabled):
         raise Problem(403, outcome.sentence, "policy")
@@ -86,19 +86,11 @@ def start(
 
 
 @router.get("", auth=Bearer(Scope.READ), response=Operations)
-def operations(
-    request: ApiRequest,
-    state: State | None = None,
-    server: ServerName | None = None,
-    tool: Text | None = None,
-    after: Text = "",
-) -> Any:
-    """The team's operations, newest first."""
+def operations(request: ApiRequest, wanted: Query[WantedOperations], after: Text = "") -> Any:
+    """The team's operations, narrowed and sorted as on the page of the history."""
     member = request.auth.member
-    queryset = selectors.operations(member, selectors.Tab.ALL).select_related("token")
-    wanted = {"state": state, "server__name": server, "tool_name": tool}
-    narrowed = queryset.filter(**{name: value for name, value in wanted.items() if value})
-    page = selectors.page(narrowed, after)
+    page = history.page(member, filters_of(OperationFilters, member, wanted), after)
+    prefetch_related_objects(page.rows, "token")
     return {"items": [shown.operation_row(row) for row in page.rows], "after": page.after}
 
 
@@ -134,7 +126,7 @@ def adopt(request: ApiRequest, response: HttpResponse, wanted: Adopt) -> Any:
     caller = request.auth
     started = adopt_task(
         team_id=caller.member.team_id,
-        server_id=_server(caller.member, wanted.server).pk,
+        server_id=server_of(caller.member, wanted.server).pk,
         task_id=wanted.task_id,
         tool_name=wanted.tool,
         actor=caller.actor,
@@ -151,14 +143,6 @@ def _find(member: Member, pk: UUID) -> Operation:
     """An operation of the team. Raises Http404."""
     found = selectors.shown_operations(member)
     return get_object_or_404(found.select_related("server", "started_by", "token"), pk=pk)
-
-
-def _server(member: Member, name: str) -> Server:
-    """A server of the team by its name. Raises Problem."""
-    found = selectors.shown_servers(member).filter(name=name).first()
-    if found is None:
-        raise Problem(422, "There is no such server in this team.", "server")
-    return found
 
 
 def _hold(response: HttpResponse, found: Operation, wait: int, until: Until) -> None:

@@ -17,6 +17,7 @@ from tasks_monitor.models import Hold
 
 register = template.Library()
 
+_FOR_ADMINS = ("/team/channels/", "/audit/")
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 
 
@@ -36,6 +37,12 @@ def in_words(seconds: float) -> str:
 def span(seconds: float) -> str:
     """A span of time (s): "12 min"."""
     return in_words(seconds)
+
+
+@register.filter
+def is_for_admins(path: str) -> bool:
+    """Whether a page that an alert leads to opens to admins alone; operators are alerted too."""
+    return path.startswith(_FOR_ADMINS)
 
 
 def zone_name(at: datetime) -> str:

@@ -12,12 +12,13 @@ from approvals.history_export import APPROVALS
 from mcpdesk.accounts.access import Permission, member_in
 from mcpdesk.accounts.guard import MemberRequest, member_required
 from mcpdesk.audit import exports
+from mcpdesk.audit.event_export import EVENTS
 from mcpdesk.audit.exports import NoSuchRow, Subject
 from mcpdesk.audit.log import Actor
 from mcpdesk.audit.models import Export, ExportFormat
 from tasks_monitor.history_export import OPERATIONS
 
-SUBJECTS: dict[str, Subject] = {one.name: one for one in (OPERATIONS, APPROVALS)}
+SUBJECTS: dict[str, Subject] = {one.name: one for one in (OPERATIONS, APPROVALS, EVENTS)}
 _SHOWN = 50
 _TYPES = {
     ExportFormat.CSV: "text/csv; charset=utf-8",

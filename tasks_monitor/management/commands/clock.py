@@ -4,6 +4,7 @@ import logging
 import signal
 import threading
 import time
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -33,6 +34,8 @@ APPROVALS_SWEEP = "approvals.tasks.sweep"
 TELL = "mcpdesk.notify.tasks.deliver"
 APPROVALS_EVERY_S = 2.0
 SEAL = "mcpdesk.audit.tasks.seal"
+KEEP = "mcpdesk.keeping.tasks.keep"
+KEEP_EVERY_S = 60.0
 
 
 class Command(BaseCommand):
@@ -64,33 +67,46 @@ def _deliver() -> None:
         connection.close()
 
 
+def _sweep(now: datetime) -> None:
+    beat("clock", now)
+    sweep(now)
+
+
+class Chore:
+    """What is done every so often (s)."""
+
+    def __init__(self, every_s: float, do: Callable[[datetime], None]) -> None:
+        self._every_s, self._do = every_s, do
+        self._done_at = float("-inf")
+
+    def tick(self, now: datetime, monotonic: float) -> None:
+        """Do it, if it is time."""
+        if monotonic - self._done_at >= self._every_s:
+            self._done_at = monotonic
+            self._do(now)
+
+
 class Clock:
     """Decides at each tick what to look at; keeps nothing that matters."""
 
     def __init__(self) -> None:
-        self._swept_at = self._approvals_at = self._watched_at = float("-inf")
-        self._matters_at = self._counted_at = float("-inf")
-        self._clear_at = float("-inf")
+        self._approvals_at = self._clear_at = float("-inf")
         self._telling: threading.Thread | None = None
         self._rung_at: datetime | None = None
         self._watch = Watch()
         self._log = Pace()
+        self._chores = [
+            Chore(SWEEP_EVERY_S, _sweep),
+            Chore(WATCH_EVERY_S, self._watch.look),
+            Chore(matters.EVERY_S, matters.look),
+            Chore(tally.EVERY_S, tally.count),
+            Chore(KEEP_EVERY_S, lambda now: ring_task(KEEP)),
+        ]
 
     def tick(self, now: datetime, monotonic: float) -> None:
         """One look. `now` is aware UTC, `monotonic` a steady clock in s."""
-        if monotonic - self._swept_at >= SWEEP_EVERY_S:
-            self._swept_at = monotonic
-            beat("clock", now)
-            sweep(now)
-        if monotonic - self._watched_at >= WATCH_EVERY_S:
-            self._watched_at = monotonic
-            self._watch.look(now)
-        if monotonic - self._matters_at >= matters.EVERY_S:
-            self._matters_at = monotonic
-            matters.look(now)
-        if monotonic - self._counted_at >= tally.EVERY_S:
-            self._counted_at = monotonic
-            tally.count(now)
+        for chore in self._chores:
+            chore.tick(now, monotonic)
         if monotonic >= self._clear_at:
             more = retention.clear(now)
             self._clear_at = monotonic + (retention.AGAIN_S if more else retention.EVERY_S)

@@ -1,0 +1,46 @@
+"""The export of events: a line for each, oldest first, with the words that the page shows."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from django.db.models import QuerySet
+
+from mcpdesk.accounts.access import Member
+from mcpdesk.audit.event_filters import EventFilters
+from mcpdesk.audit.exports import Subject
+from mcpdesk.audit.models import Event, shown
+from mcpdesk.audit.selectors import OLDEST_FIRST, events
+
+_COLUMNS: Final = (
+    *("id", "at", "kind", "words", "actor", "channel", "operation", "approval", "server"),
+    "data",
+)
+
+
+def _clean(given: Mapping[str, str]) -> str:
+    return EventFilters.read(given).query
+
+
+def _rows(member: Member, given: Mapping[str, str], until: datetime) -> QuerySet[Event]:
+    return events(member, EventFilters.read(given)).filter(at__lte=until)
+
+
+def _values(rows: list[Event], sealed: bool) -> Iterator[Sequence[Any]]:
+    for event in rows:
+        yield [
+            *(event.pk, event.at, event.kind, event.sentence, shown(event.actor_name)),
+            *(event.channel, event.operation_id, event.approval_id, event.server_id),
+            {name: shown(value) for name, value in event.data.items()},
+        ]
+
+
+EVENTS: Final = Subject(
+    name="events",
+    columns=_COLUMNS,
+    sealed=(),
+    order=OLDEST_FIRST,
+    clean=_clean,
+    rows=_rows,
+    values=_values,
+)

@@ -1,0 +1,65 @@
+"""No page of a long history reads a whole table: PostgreSQL's own plans say so."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from benchmarks import history
+from benchmarks.plans import big_scans
+from mcpdesk.accounts.models import Membership, Role, Team, User
+from mcpdesk.web.made import filling
+from mcpdesk.web.made.filling import Size, fill
+from tasks_monitor.models import Operation
+
+# tables are filled, indexes built anew and statistics taken: none of that is for a transaction
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SIZE = Size(operations=6000, events=12_000, days=400, people=12)
+
+
+@pytest.fixture
+def years() -> None:
+    """A history with something for each filter to find."""
+    for model in (Membership, User, Team):
+        model.objects.all().delete()
+    fill(SIZE, timezone.now(), lambda *_: None)
+
+
+@pytest.fixture
+def unwilling() -> Iterator[None]:
+    """PostgreSQL reads a whole table only where there is no other way at all."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET enable_seqscan = off")
+        yield
+        cursor.execute("RESET enable_seqscan")
+
+
+@pytest.mark.usefixtures("years", "unwilling")
+def test_no_page_of_the_history_reads_a_whole_table() -> None:
+    reader = Client()
+    reader.force_login(Membership.objects.filter(role=Role.ADMIN).earliest("pk").user)
+    wrong: list[str] = []
+    for page, path in history.pages().items():
+        with CaptureQueriesContext(connection) as queries:
+            assert reader.get(path).status_code == 200, path
+        scans = big_scans([query["sql"] for query in queries.captured_queries])
+        wrong += [f"{page}: reads the whole of {table}" for table in scans]
+    assert wrong == []
+
+
+@pytest.mark.usefixtures("years", "unwilling")
+def test_a_statement_that_no_index_serves_is_named() -> None:
+    with CaptureQueriesContext(connection) as queries:
+        Operation.objects.filter(reason="because").count()
+    (query,) = queries.captured_queries
+    assert big_scans([query["sql"]]) == ["tasks_monitor_operation"]
+
+
+@pytest.mark.usefixtures("years")
+def test_what_is_made_up_is_never_mixed_with_what_is_true() -> None:
+    with pytest.raises(filling.Refused):
+        fill(SIZE, timezone.now(), lambda *_: None)

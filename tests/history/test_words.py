@@ -1,0 +1,148 @@
+"""What operations and items are found by: all that was said, by those who may read it."""
+
+from typing import Any
+
+import pytest
+from cryptography.fernet import Fernet
+from django.core.management import call_command
+from django.db import transaction
+
+from approvals import history as approval_history
+from approvals.history_filters import ApprovalFilters
+from approvals.models import Approval, Choice
+from approvals.rebuild import rebuild
+from approvals.votes import Turn, cast
+from mcpdesk import blind
+from mcpdesk.accounts.access import Member
+from mcpdesk.accounts.models import Role
+from mcpdesk.audit.log import DESK, Actor
+from mcpdesk.mcp.inputs import InputRequest as Asked
+from tasks_monitor import history as operation_history
+from tasks_monitor.engine import start, words
+from tasks_monitor.engine.questions import sync_round
+from tasks_monitor.engine.rows import lock, move
+from tasks_monitor.history_filters import OperationFilters
+from tasks_monitor.models import HistoryEntry, InputRequest, Operation, Payload, Server
+from tasks_monitor.states import State
+from tests.factories import NOW, ApprovalFactory, form_params
+from tests.history.conftest import Join
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def operation(server: Server, join: Join) -> Operation:
+    """It was started for a reason, asked something, and a colleague answered, for a reason."""
+    made = start.start(
+        team_id=server.team_id,
+        server_id=server.pk,
+        tool_name="deploy_project",
+        arguments={"secret": "argument"},
+        actor=Actor.person(join(Role.OPERATOR)),
+        now=NOW,
+        reason="Ticket 4711",
+    ).operation
+    params = form_params("Überschreiben der Datenbank?")
+    asked = Asked(
+        key="k", method="elicitation/create", params=params, fingerprint="f", problem=None
+    )
+    with transaction.atomic():
+        sync_round(made, [asked], 1, NOW)
+    return made
+
+
+@pytest.fixture
+def item(operation: Operation, join: Join) -> Approval:
+    request = InputRequest.objects.get(operation=operation)
+    approval: Approval = ApprovalFactory(input_request=request, operation=operation)
+    member = join(Role.APPROVER)
+    with transaction.atomic():
+        cast(Turn(approval, member, Actor.person(member), NOW), Choice.ACCEPT, "Agreed by phone")
+    return approval
+
+
+def _operations(member: Member, text: str, **more: str) -> list[Any]:
+    filters = OperationFilters.read({"text": text, **more})
+    return [one.pk for one in operation_history.page(member, filters).rows]
+
+
+def _approvals(member: Member, text: str) -> list[Any]:
+    return [
+        one.pk for one in approval_history.page(member, ApprovalFilters.read({"text": text})).rows
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["deploy", "DEPLOY_project", "4711 ticket", "überschreiben DATENBANK", "phone agreed", "{id}"],
+)
+def test_an_operation_is_found_by_what_was_said_of_it(
+    operation: Operation, item: Approval, auditor: Member, text: str
+) -> None:
+    wanted = text.format(id=str(operation.pk)[:8])
+    assert _operations(auditor, wanted) == [operation.pk]
+    assert _operations(auditor, f"{wanted} elsewhere") == []
+
+
+def test_an_operation_is_found_by_why_it_ended(operation: Operation, auditor: Member) -> None:
+    with transaction.atomic():
+        move(lock(operation.pk), State.CANCELLED, now=NOW, actor=DESK, reason="Nobody wants it now")
+    assert _operations(auditor, "nobody wants") == [operation.pk]
+
+
+def test_arguments_are_not_searched(operation: Operation, auditor: Member) -> None:
+    assert _operations(auditor, "argument") == []
+
+
+def test_an_item_is_found_by_the_reason_of_a_vote(item: Approval, auditor: Member) -> None:
+    assert _approvals(auditor, "agreed phone") == [item.pk]
+
+
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.APPROVER])
+def test_what_a_person_may_not_read_finds_nothing_for_them(
+    operation: Operation, item: Approval, join: Join, role: Role
+) -> None:
+    Approval.objects.update(audience="people")
+    member = join(role)
+    assert _operations(member, "datenbank") == _operations(member, "phone") == []
+    assert _approvals(member, "phone") == []
+    # what everybody may read finds it for everybody
+    assert _operations(member, "ticket") == [operation.pk]
+    HistoryEntry.objects.update(started_by=member.user)
+    assert _operations(member, "datenbank ticket") == [operation.pk]
+
+
+def test_when_the_payload_is_gone_its_words_are_gone(
+    operation: Operation, item: Approval, auditor: Member
+) -> None:
+    InputRequest.objects.update(params=None)
+    item.votes.update(reason=None)
+    Payload.objects.all().delete()
+    rebuild([operation.pk])
+    assert _operations(auditor, "datenbank") == _operations(auditor, "phone") == []
+    assert _approvals(auditor, "phone") == []
+    voter = item.votes.get().user_id
+    assert _operations(auditor, "ticket", decided_by=str(voter)) == [operation.pk]
+
+
+@pytest.mark.usefixtures("item")
+def test_rebuilt_words_are_those_that_were_written(
+    operation: Operation, auditor: Member, settings: Any
+) -> None:
+    with transaction.atomic():
+        move(lock(operation.pk), State.CANCELLED, now=NOW, actor=DESK, reason="Nobody wants it now")
+    before = set(HistoryEntry.objects.get(pk=operation.pk).words)
+    call_command("rebuild_words", verbosity=0)
+    assert set(HistoryEntry.objects.get(pk=operation.pk).words) == before
+    settings.ENCRYPTION_KEYS = [Fernet.generate_key().decode(), *settings.ENCRYPTION_KEYS]
+    call_command("rebuild_words", verbosity=0)
+    assert not set(HistoryEntry.objects.get(pk=operation.pk).words) & before
+    assert _operations(auditor, "datenbank") == [operation.pk]
+
+
+def test_a_talkative_server_gets_no_more_than_its_share(operation: Operation) -> None:
+    for number in range(30):
+        words.say(operation, " ".join(f"w{number}x{n}" for n in range(20)))
+    line = HistoryEntry.objects.get(pk=operation.pk)
+    assert len(line.words) == blind.MAX_NUMBERS
+    assert set(words.of_new(operation)) <= set(line.words)
