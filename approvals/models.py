@@ -8,7 +8,7 @@ from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
-from django.db.models import BigIntegerField, F, Q
+from django.db.models import BigIntegerField, F, Func, Q
 from django.db.models.functions import Cast, Extract
 
 from mcpdesk.accounts.models import Team
@@ -17,6 +17,14 @@ from tasks_monitor.models import InputRequest, Operation, Server
 
 #: A moment that is always over: the clock looks at the item at its next look.
 AT_ONCE: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class ClockTimestamp(Func):
+    """The time of the database's clock, not of the transaction's begin."""
+
+    function = "clock_timestamp"
+    arity = 0
+    output_field = models.DateTimeField()
 
 
 class Kind(models.TextChoices):
@@ -128,6 +136,27 @@ class PolicyRule(models.Model):
             "repairs_need_two": self.repairs_need_two,
         }
         return {**match, "name": self.name, "effect": self.effect, **rest}
+
+
+class PolicyVersion(models.Model):
+    """The whole of a team's policy as it was from a moment on: the rules that counted, in order."""
+
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="policy_versions")
+    # of the database, as in the history of roles: later for whoever waited for the lock
+    at = models.DateTimeField(db_default=ClockTimestamp())
+    # a list of rules, each as policy.read_rule() takes it
+    rules = EncryptedJSONField()
+    # null: what the upgrade found
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+
+    class Meta:
+        ordering = ["pk"]
+        indexes = [models.Index(fields=["team", "at"], name="policy_version_at")]
+
+    def __str__(self) -> str:
+        return f"The policy of {self.team} from {self.at:%Y-%m-%d} on"
 
 
 #: What the longest can be listed of.

@@ -8,7 +8,7 @@ from typing import Any, Final
 from django.db import transaction
 from django.db.models import QuerySet
 
-from approvals import notices, policy
+from approvals import notices, policy, policy_versions
 from approvals.models import Effect, PolicyRule
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member, Permission
@@ -63,7 +63,9 @@ def add_rule(raw: dict[str, Any], *, who: Who, enabled: bool = True) -> PolicyRu
     there_are = rules_of(team.pk).count()
     if there_are >= MAX_RULES:
         raise Refused(f"A policy has at most {MAX_RULES} rules.")
-    return insert(team, values, place=there_are + 1, enabled=enabled, who=who)
+    rule = insert(team, values, place=there_are + 1, enabled=enabled, who=who)
+    keep(who)
+    return rule
 
 
 def insert(
@@ -85,6 +87,7 @@ def change_rule(rule_id: int, raw: dict[str, Any], *, version: int, who: Who) ->
     values = checked(team, raw)
     _check_name(team, values["name"], rule)
     rewrite(rule, values, who=who)
+    keep(who)
     return rule
 
 
@@ -116,6 +119,7 @@ def set_enabled(rule_id: int, enabled: bool, *, version: int, who: Who) -> Polic
     """Switch a rule on or off; it keeps its place. Raises Refused."""
     rule = _find(locked(who), rule_id, version)
     switch(rule, enabled, who=who)
+    keep(who)
     return rule
 
 
@@ -144,6 +148,7 @@ def move_rule(rule_id: int, place: int, *, seen: str, who: Who) -> PolicyRule:
     others.insert(min(max(place, 1), len(others) + 1) - 1, rule)
     before = rule.position
     put_in_order(others)
+    keep(who)
     rule.refresh_from_db(fields=["position"])
     if rule.position != before:
         _record("policy.moved", rule, who, before=before, after=rule.position)
@@ -163,6 +168,7 @@ def delete_rule(rule_id: int, *, version: int, who: Who) -> None:
     team = locked(who)
     remove(_find(team, rule_id, version), who=who)
     put_in_order(list(rules_of(team.pk)))
+    keep(who)
 
 
 def remove(rule: PolicyRule, *, who: Who) -> None:
@@ -170,6 +176,11 @@ def remove(rule: PolicyRule, *, who: Who) -> None:
     _record("policy.removed", rule, who, effect=rule.effect)
     notices.rule_applies(rule.team_id, rule.name, who.now)
     rule.delete()
+
+
+def keep(who: Who) -> None:
+    """Note in the history what the policy says now: at the end of each change of it."""
+    policy_versions.keep(who.member.team_id, active(who.member.team_id), who.member.user)
 
 
 def locked(who: Who) -> Team:

@@ -91,6 +91,7 @@ def apply(text: str, *, seen: str, who: Who) -> Plan:
         for place, one in enumerate(wanted, start=1)
     ]
     policies.put_in_order(in_order)
+    policies.keep(who)
     _record(team, done, who)
     return done
 

@@ -2,6 +2,7 @@
 
 import uuid
 import zoneinfo
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from django.contrib.auth.models import AbstractUser, BaseUserManager
@@ -9,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models.functions import Lower
 
+from mcpdesk.accounts import triggers
 from mcpdesk.accounts.mailbox import MAILBOX
 
 
@@ -47,6 +49,8 @@ class User(AbstractUser):
     # what the log's seals hold of this person's name is a hash with this salt: when the person is
     # erased it goes (null), and what is left in the log names nobody
     log_salt = models.UUIDField(null=True, default=uuid.uuid4, editable=False)
+    # how often they were signed out everywhere: it is part of what a session is checked with
+    sign_outs = models.PositiveIntegerField(default=0, editable=False)
 
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = ["name"]
@@ -61,9 +65,21 @@ class User(AbstractUser):
                 MAILBOX, condition=models.Q(is_active=True), name="one_active_user_per_mailbox"
             ),
         ]
+        triggers = triggers.USER_TRIGGERS
 
     def __str__(self) -> str:
         return self.name or self.email
+
+    def get_session_auth_hash(self) -> str:
+        """What a session has to hold to be this person's: another one after each sign-out."""
+        return self._since_last_sign_out(super().get_session_auth_hash())
+
+    def get_session_auth_fallback_hash(self) -> Iterator[str]:
+        """The same by keys of before (SECRET_KEY_FALLBACKS)."""
+        return map(self._since_last_sign_out, super().get_session_auth_fallback_hash())
+
+    def _since_last_sign_out(self, of_password: str) -> str:
+        return f"{of_password}.{self.sign_outs}" if self.sign_outs else of_password
 
     def get_full_name(self) -> str:
         return str(self)
@@ -105,6 +121,7 @@ class Membership(models.Model):
             models.UniqueConstraint(fields=["team", "user"], name="one_membership_per_team"),
             models.CheckConstraint(condition=models.Q(role__in=Role.values), name="role_is_known"),
         ]
+        triggers = triggers.MEMBERSHIP_TRIGGERS
 
     def __str__(self) -> str:
         return f"{self.user} ({self.get_role_display()}) in {self.team}"
@@ -133,9 +150,43 @@ class Absence(models.Model):
             # access.put_to: whom somebody stands in for now
             models.Index(fields=["team", "stand_in", "ends_at"], name="absence_stand_in"),
         ]
+        triggers = triggers.ABSENCE_TRIGGERS
 
     def __str__(self) -> str:
         return f"{self.user} is away until {self.ends_at:%Y-%m-%d}"
+
+
+class AbsenceSpan(models.Model):
+    """What an absence said, and from when until when it said so: days and stand-ins change, and
+    absences are taken back.
+
+    Kept by a trigger on Absence. It was in force at a moment that lies in both spans.
+    """
+
+    # of a row that may be gone
+    absence_id = models.BigIntegerField()
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="absence_spans")
+    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="absence_spans")
+    stand_in = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    starts_at = models.DateTimeField()
+    ends_at = models.DateTimeField()
+    said_from = models.DateTimeField()
+    # null: until now
+    said_until = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["said_from", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["absence_id"],
+                condition=models.Q(said_until__isnull=True),
+                name="one_word_of_an_absence",
+            ),
+        ]
+        triggers = triggers.ABSENCE_SPAN_TRIGGERS
+
+    def __str__(self) -> str:
+        return f"{self.user} until {self.ends_at:%Y-%m-%d}, as of {self.said_from:%Y-%m-%d}"
 
 
 class CacheEntry(models.Model):
@@ -153,7 +204,8 @@ class CacheEntry(models.Model):
 class RoleSpan(models.Model):
     """Since when, and until when, a person had a role in a team: who could do what on a given day.
 
-    Kept beside the log, which a team may keep for a shorter time.
+    Kept by triggers on Membership and on User.is_active, beside the log, which a team may keep for
+    a shorter time. Where nobody could sign in there is no span.
     """
 
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="role_spans")
@@ -172,6 +224,7 @@ class RoleSpan(models.Model):
                 name="one_role_at_a_time",
             ),
         ]
+        triggers = triggers.ROLE_SPAN_TRIGGERS
 
     def __str__(self) -> str:
         return f"{self.user}: {self.get_role_display()} since {self.starts_at:%Y-%m-%d}"
