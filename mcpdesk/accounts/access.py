@@ -73,6 +73,11 @@ _AUDIENCES: dict[str, tuple[Role, ...]] = {
 }
 
 
+def audiences_of(role: Role) -> list[str]:
+    """The audiences that a role belongs to."""
+    return [audience for audience, roles in _AUDIENCES.items() if role in roles]
+
+
 @dataclass(frozen=True, slots=True)
 class Member:
     """A person in a team, as of this request; or a service of the team.
@@ -207,8 +212,7 @@ def _in_own_right(member: Member) -> Q:
     to_me = Q(audience="requester", operation__started_by=member.user_id)
     # a sub-query: a join would give an approval once for each person named
     to_me |= Q(Exists(User.objects.filter(pk=member.user_id, approvals_put_to=OuterRef("pk"))))
-    audiences = [audience for audience, roles in _AUDIENCES.items() if member.role in roles]
-    to_me |= Q(audience__in=audiences)
+    to_me |= Q(audience__in=audiences_of(member.role))
     return Q(team_id=member.team_id) & to_me & ~started_by_same(member)
 
 

@@ -13,6 +13,7 @@ from mcpdesk.web.views import (
     start,
     team,
     tokens,
+    who_could,
 )
 from mcpdesk.web.views.profile import profile
 
@@ -30,6 +31,7 @@ urlpatterns = [
     path("team/<int:pk>/password/", team.password, name="team_password"),
     path("team/<int:pk>/reactivate/", team.reactivate, name="team_reactivate"),
     path("team/<int:pk>/deactivate/", team.deactivate, name="team_deactivate"),
+    path("team/who-could/", who_could.show, name="who_could"),
     path("team/tokens/", tokens.of_team, name="team_tokens"),
     path("team/tokens/<int:pk>/revoke/", tokens.revoke_of_team, name="team_token_revoke"),
     path("profile/tokens/", tokens.mine, name="my_tokens"),

@@ -124,6 +124,20 @@ ROWS: dict[str, Row | Open] = {
     # --- the team
     "team/": Row(get=EVERYBODYS),
     "team/switch/": Row(post=SENT_BY_ALL, form={"team": "{team}"}, foreign=302, acts=()),
+    "team/who-could/": Row(
+        get=HISTORIANS,
+        post=HISTORIANS,
+        form={
+            "day": "2026-01-01",
+            "time": "12:00",
+            "server": "{server name}",
+            "tool": "any",
+            "starter": "",
+            "arguments": "{{}}",
+        },
+        acts=(),
+        foreign=422,
+    ),
     "team/add/": Row(post=ADMINS, form={"email": "new@example.test", "role": "viewer"}),
     "team/<int:pk>/role/": Row(
         post=DONE_BY_ADMINS, at=("/team/{member}/role/",), form={"role": "viewer"}

@@ -31,6 +31,7 @@ def _page(
         "form": form,
         "roles": Role.choices,
         **shown_once,
+        "may_read_history": request.member.may(Permission.READ_HISTORY),
         "may_change": request.member.may(Permission.ADMINISTER),
     }
     return render(request, "web/team.html", context, status=status)
