@@ -13,7 +13,7 @@ from django.db import transaction
 from approvals import words
 from approvals.models import Approval, Vote
 from mcpdesk import blind
-from tasks_monitor.engine.words import DECIDED, message_of, of_new, sealed
+from tasks_monitor.engine.words import message_of, of_new, sealed
 from tasks_monitor.models import HistoryEntry, InputRequest, Operation, Payload, Repair
 
 #: What of a repair's content people wrote.
@@ -53,7 +53,7 @@ def _said(approval: Approval) -> list[int]:
     found: list[int] = []
     for vote in Vote.objects.filter(approval=approval).defer("reason"):
         reason = _opened(Vote, vote.pk, "reason")
-        found.append(blind.mark(approval.team_id, DECIDED, vote.user_id))
+        found.append(blind.mark(approval.team_id, blind.DECIDED, vote.user_id))
         found += sealed(approval.team_id, reason if isinstance(reason, str) else "")
     return found
 

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 from approvals.models import Approval
 from mcpdesk import blind
-from tasks_monitor.engine.words import DECIDED, add, mark_decided, message_of, say, sealed
+from tasks_monitor.engine.words import add, mark_decided, message_of, say, sealed
 from tasks_monitor.models import InputRequest, Operation
 
 
@@ -32,7 +32,7 @@ def of_item(operation: Operation, pk: object, asked: object) -> list[int]:
 def said(approval: Approval, user_id: int, reason: str) -> None:
     """This person voted, and why they did: in the transaction of the vote."""
     team_id = approval.team_id
-    mark = blind.mark(team_id, DECIDED, user_id)
+    mark = blind.mark(team_id, blind.DECIDED, user_id)
     add(Approval.objects.filter(pk=approval.pk), [mark, *sealed(team_id, reason)])
     mark_decided(approval.operation_id, team_id, user_id)
     say(approval.operation, reason)

@@ -30,6 +30,8 @@ MAX_TEXT: Final = 10_000
 MAX_WORD: Final = 64
 #: A look-up asks for so many words at most.
 MAX_ASKED: Final = 8
+#: What a mark on the history of an operation or an item says of a person (their id).
+DECIDED: Final = "decided"
 _INFO: Final = b"mcpdesk blind index 1"
 _WORD: Final = re.compile(r"\w+")
 

@@ -16,7 +16,6 @@ from django.utils import timezone
 from mcpdesk import blind
 from mcpdesk.keyset import Order
 from mcpdesk.mcp.jsontext import storable
-from tasks_monitor.engine.words import DECIDED
 from tasks_monitor.states import NEEDS_OPERATOR, TERMINAL, State
 
 MAX_CHARS: Final = 200
@@ -125,7 +124,7 @@ class HistoryFilters:
             by = None if self.started_by == SERVICE else int(self.started_by)
             found &= Q(started_by__isnull=True) if by is None else Q(started_by=by)
         if self.decided_by:
-            marks = blind.marks(team_id, DECIDED, int(self.decided_by))
+            marks = blind.marks(team_id, blind.DECIDED, int(self.decided_by))
             found &= Q(words__overlap=marks)
         return found & self._begun() & self._took()
 

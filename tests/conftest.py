@@ -12,7 +12,9 @@ from tests.simulator.process import SimulatorProcess
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 #: bit 5 of tgtype: the trigger fires on TRUNCATE (pg_trigger.h)
-TRUNCATE_TRIGGERS = "SELECT tgname FROM pg_trigger WHERE tgrelid = to_regclass(%s) AND tgtype & 32 > 0"
+TRUNCATE_TRIGGERS = (
+    "SELECT tgname FROM pg_trigger WHERE tgrelid = to_regclass(%s) AND tgtype & 32 > 0"
+)
 
 
 def free_port() -> int:

@@ -12,7 +12,6 @@ from approvals.models import ApprovalState, Choice, Kind, Shape, Verdict
 from approvals.standing import Standing
 from mcpdesk.accounts.tokens import Scope
 from mcpdesk.audit.models import ExportFormat
-from tasks_monitor import history_filters
 from tasks_monitor.models import Answerers
 from tasks_monitor.states import State
 
@@ -91,24 +90,6 @@ class OperationOut(OperationRow):
     message: str = Field("", description="What the server last said beside its status.")
     result: Any = Field(None, description="The CallToolResult, as the server sent it.")
     error: Any = Field(None, description="The JSON-RPC error, as the server sent it.")
-
-
-class Narrowed(Schema):
-    """What a list of operations can be narrowed by."""
-
-    state: State | None = None
-    group: history_filters.Outcome | None = Field(
-        None, description="Several states together, or one told apart by the tool's own error."
-    )
-    tool: Text | None = Field(None, max_length=256)
-    started_by: Text | None = Field(None, description="A person's id, or `service`.")
-    decided_by: Text | None = Field(None, description="The id of somebody who had a say in it.")
-    since: Text | None = Field(None, description="Begun then or later: a day, or a moment.")
-    until: Text | None = Field(None, description="Begun then or earlier; a day to its end.")
-    longer: Text | None = Field(None, description="Took so long or longer: 90s, 15m, 2h, 3d.")
-    shorter: Text | None = Field(None, description="Took so long or less.")
-    text: Text | None = Field(None, description="All of these words.")
-    sort: history_filters.Sort | None = None
 
 
 class Operations(Schema):

@@ -6,7 +6,6 @@ from uuid import UUID
 from approvals.models import Approval, Vote
 from mcpdesk import blind
 from mcpdesk.keeping.parts import Operations
-from tasks_monitor.engine.words import DECIDED
 from tasks_monitor.models import HistoryEntry
 
 Deciders = defaultdict[UUID, set[int]]
@@ -34,5 +33,5 @@ def leave_the_open_ones(operations: Operations) -> None:
 
 
 def _numbers(team_id: int, texts: tuple[str, ...], deciders: set[int]) -> list[int]:
-    marks = [blind.mark(team_id, DECIDED, user) for user in sorted(deciders)]
+    marks = [blind.mark(team_id, blind.DECIDED, user) for user in sorted(deciders)]
     return [*blind.open_numbers(team_id, *texts), *marks][: blind.MAX_NUMBERS]

@@ -13,9 +13,6 @@ from django.db.models import BigIntegerField, Func, Model, QuerySet, Value
 from mcpdesk import blind
 from tasks_monitor.models import HistoryEntry, Operation
 
-#: What a mark on the history of an operation or an item says of a person (their id).
-DECIDED: str = "decided"
-
 
 class With(Func):
     """An array of numbers with more of them behind, each once, as many as there is room for."""
@@ -62,5 +59,5 @@ def add(rows: QuerySet[Model], numbers: list[int]) -> None:
 
 def mark_decided(operation_id: UUID, team_id: int, user_id: int) -> None:
     """This person had a say in what became of the operation."""
-    numbers = [blind.mark(team_id, DECIDED, user_id)]
+    numbers = [blind.mark(team_id, blind.DECIDED, user_id)]
     add(HistoryEntry.objects.filter(pk=operation_id), numbers)

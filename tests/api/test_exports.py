@@ -1,6 +1,7 @@
 """Exports through the API: the file of the page, by token, taken up where it broke off."""
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from mcpdesk.accounts.models import Membership, Role, Team
 from mcpdesk.audit.models import Channel, Event, Export
 from tests.api.calling import Caller, person, service
-from tests.factories import OperationFactory, ServerFactory, TeamFactory
+from tests.factories import NOW, OperationFactory, ServerFactory, TeamFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -22,7 +23,8 @@ def team() -> Team:
 def auditor(team: Team) -> Caller:
     server = ServerFactory(team=team)
     for number in range(3):
-        OperationFactory(server=server, reason=f"=release {number}")
+        at = NOW + timedelta(minutes=number)
+        OperationFactory(server=server, reason=f"=release {number}", created_at=at)
     return person(team, Role.AUDITOR)
 
 

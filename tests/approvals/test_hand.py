@@ -37,7 +37,8 @@ def test_the_colleague_has_it_and_is_told(
     approval.refresh_from_db()
     assert claim.holder(approval, NOW) == colleague.user
     assert told == [(colleague.user, approver.user)]
-    assert Event.objects.get(kind="approval.handed").data == {"person": str(colleague.user), "person_id": colleague.user_id}
+    told = {"person": str(colleague.user), "person_id": colleague.user_id}
+    assert Event.objects.get(kind="approval.handed").data == told
     assert not Comment.objects.exists()
 
 

@@ -21,7 +21,8 @@ OTHER = "task-0002"
 
 def decided(desk: ScriptedDesk, operation: Operation, choice: Choice, **more: Any) -> Operation:
     evidence = "seen there" if choice == Choice.RECORD_DONE else ""
-    request = {"reason": "looked at their console", "evidence": evidence, "actor": desk.actor, "now": desk.clock.now}
+    said = {"reason": "looked at their console", "evidence": evidence}
+    request = {**said, "actor": desk.actor, "now": desk.clock.now}
     return reconcile(operation.pk, choice=choice, **{**request, **more})
 
 

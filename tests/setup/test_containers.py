@@ -59,7 +59,8 @@ def test_nothing_starts_before_the_tables_are_there(name: str, services: dict[st
 
 
 def test_no_secret_has_a_default() -> None:
-    for secret in ("POSTGRES_PASSWORD", "MCPDESK_SECRET_KEY", "MCPDESK_ENCRYPTION_KEYS", "MCPDESK_SEAL_KEY"):
+    keys = ("MCPDESK_SECRET_KEY", "MCPDESK_ENCRYPTION_KEYS", "MCPDESK_SEAL_KEY")
+    for secret in ("POSTGRES_PASSWORD", *keys):
         assert re.findall(rf"\${{{secret}:\?[^}}]+}}", COMPOSE)
         assert not re.findall(rf"\${{{secret}(?!:\?)", COMPOSE)
 

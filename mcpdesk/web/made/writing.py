@@ -11,7 +11,6 @@ from mcpdesk.web.made.events import Events
 from mcpdesk.web.made.sheets import Sheet
 from mcpdesk.web.made.story import Story
 from mcpdesk.web.made.team import Cast
-from tasks_monitor.engine.words import DECIDED
 from tasks_monitor.models import (
     Answerers,
     HistoryEntry,
@@ -186,4 +185,4 @@ def _sealed(team_id: int, text: str) -> list[int]:
 
 @lru_cache(maxsize=1000)
 def _decided(team_id: int, user_id: int) -> int:
-    return blind.mark(team_id, DECIDED, user_id)
+    return blind.mark(team_id, blind.DECIDED, user_id)
