@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 
 from approvals.alertness import look_again
 from mcpdesk.accounts.errors import Refused
@@ -133,6 +133,28 @@ def give_password(
     user.save(update_fields=["password"])
     _record_everywhere("user.password_set", everywhere, actor, now)
     return user, password
+
+
+@transaction.atomic(durable=True)
+def sign_out(membership_id: int, *, team_id: int, actor: Actor, now: datetime) -> None:
+    """End every session of a person, and with them the open pages; their tokens go on.
+
+    Raises `Refused` where the actor is not an admin of all teams of the person.
+    """
+    user, everywhere = _whole_person(membership_id, team_id, actor)
+    _end_sessions(user, everywhere, actor, now)
+
+
+@transaction.atomic(durable=True)
+def sign_out_oneself(user: User, *, actor: Actor, now: datetime) -> None:
+    """End every session of one's own, this one too."""
+    _end_sessions(user, list(_locked_memberships(user)), actor, now)
+
+
+def _end_sessions(user: User, everywhere: list[Membership], actor: Actor, now: datetime) -> None:
+    # each session is checked with this count; the events have open sockets look at once
+    User.objects.filter(pk=user.pk).update(sign_outs=F("sign_outs") + 1)
+    _record_everywhere("user.signed_out", everywhere, actor, now)
 
 
 def _whole_person(membership_id: int, team_id: int, actor: Actor) -> tuple[User, list[Membership]]:

@@ -124,6 +124,11 @@ ROWS: dict[str, Row | Open] = {
     # --- the team
     "team/": Row(get=EVERYBODYS),
     "team/switch/": Row(post=SENT_BY_ALL, form={"team": "{team}"}, foreign=302, acts=()),
+    "team/people/<int:pk>/": Row(get=ADMINS, at=("/team/people/{person}/",)),
+    "team/people/<int:pk>/sign-out/": Row(
+        post=DONE_BY_ADMINS, at=("/team/people/{person}/sign-out/",)
+    ),
+    "profile/sign-out/": Row(post=SENT_BY_ALL),
     "team/who-could/": Row(
         get=HISTORIANS,
         post=HISTORIANS,

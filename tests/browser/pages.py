@@ -200,6 +200,7 @@ def _server_pages(team: Crew, server: int) -> list[Shot]:
         "alerts": ("alerts", "/alerts/"),
         "desk-health": ("desk_health", "/health/desk/"),
         "team": ("team", "/team/"),
+        "person": ("person", f"/team/people/{team.approver.user.pk}/"),
         "who-could": ("who_could", "/team/who-could/"),
         "team-tokens": ("team_tokens", "/team/tokens/"),
         "my-tokens": ("my_tokens", "/profile/tokens/"),

@@ -18,7 +18,7 @@ from websockets.sync.client import ClientConnection, connect
 from mcpdesk.accounts.models import Membership, Team, User
 from mcpdesk.accounts.sessions import TEAM_KEY
 from mcpdesk.audit.log import DESK, record
-from mcpdesk.web import consumers
+from mcpdesk.web import consumers, members
 from tests.factories import MembershipFactory, TeamFactory
 
 HEARD_WITHIN_S = 10
@@ -178,6 +178,17 @@ def test_a_removed_member_is_cut_off_by_the_message_about_it(
     member.delete()
     change(team)  # an event about people names no operation, approval or server
     assert page.close_code() == 4403
+
+
+def test_who_is_signed_out_everywhere_loses_every_open_page_at_once(
+    member: Membership, open_page: Any
+) -> None:
+    pages = [open_page(sign_in(member.user)) for _ in range(2)]
+    other = MembershipFactory(team=member.team)
+    bystander = open_page(sign_in(other.user))
+    members.sign_out_oneself(member.user, actor=DESK, now=datetime.now(UTC))
+    assert [page.close_code() for page in pages] == [4401, 4401]
+    assert bystander.heard() == {"operation": None, "approval": None, "server": None}
 
 
 def test_an_idle_socket_closes_too(

@@ -85,7 +85,7 @@ def _own(request: MemberRequest) -> QuerySet[ApiToken]:
 def _mine(
     request: MemberRequest, form: TokenForm, made: Made | None = None, status: int = 200
 ) -> HttpResponse:
-    context = {"form": form, "made": made, "rows": _rows(_own(request))}
+    context = {"form": form, "made": made, "rows": rows(_own(request))}
     return render(request, "web/my_tokens.html", context, status=status)
 
 
@@ -96,13 +96,13 @@ def _of_team(
     context = {
         "form": form,
         "made": made,
-        "services": _rows(theirs.filter(user__isnull=True)),
-        "people": _rows(theirs.filter(user__isnull=False)),
+        "services": rows(theirs.filter(user__isnull=True)),
+        "people": rows(theirs.filter(user__isnull=False)),
     }
     return render(request, "web/team_tokens.html", context, status=status)
 
 
-def _rows(queryset: QuerySet[ApiToken]) -> list[dict[str, Any]]:
+def rows(queryset: QuerySet[ApiToken]) -> list[dict[str, Any]]:
     """Tokens with their state, those that open something first."""
     now = datetime.now(UTC)
     member = Membership.objects.filter(
