@@ -68,6 +68,9 @@ class Postgres:
             "listen_addresses": "",
             "unix_socket_directories": str(self.sockets),
             "max_connections": str(MAX_CONNECTIONS),
+            # a statement that fails bears what people wrote, and so does the detail of its error
+            "log_min_error_statement": "panic",
+            "log_error_verbosity": "terse",
         } | (options or {})
 
     @property

@@ -9,6 +9,7 @@ import pytest
 from approvals.models import Approval, Effect
 from mcpdesk.accounts.models import Role, Team
 from mcpdesk.accounts.tokens import Scope
+from mcpdesk.api.waiting import UNSETTLED
 from mcpdesk.audit.models import Channel, Event
 from tasks_monitor.models import Operation, Server
 from tasks_monitor.states import State
@@ -133,6 +134,27 @@ def test_each_ending_has_its_outcome(
 ) -> None:
     operation = OperationFactory(server=server, **columns)
     assert person(team).get(f"/operations/{operation.pk}").json()["outcome"] == outcome
+
+
+@pytest.mark.parametrize(
+    ("state", "until", "held"),
+    [
+        (State.WORKING, "input", True),
+        (State.INPUT_REQUIRED, "input", False),
+        (State.AWAITING_APPROVAL, "input", False),
+        (State.INPUT_REQUIRED, "end", True),
+        (State.LOST, "end", False),
+        (State.COMPLETED, "end", False),
+    ],
+)
+def test_an_answer_is_held_until_what_was_asked_for(
+    team: Team, server: Server, state: State, until: str, held: bool
+) -> None:
+    operation = OperationFactory(server=server, state=state)
+    path = f"/operations/{operation.pk}"
+    answer = person(team).get(path, wait=30, until=until)
+    assert answer.has_header(UNSETTLED) == held
+    assert not person(team).get(path).has_header(UNSETTLED)
 
 
 def test_a_service_sees_the_result_of_its_own_and_of_no_other(

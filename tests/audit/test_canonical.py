@@ -23,6 +23,8 @@ from mcpdesk.audit.canonical import (
     people_in,
 )
 from mcpdesk.audit.chain import Content, pack, root_of, unpack
+from mcpdesk.audit.comparing import event_faults
+from mcpdesk.audit.findings import Fault
 from mcpdesk.audit.kinds import KINDS
 
 SALT = UUID("11111111-2222-3333-4444-555555555555")
@@ -198,3 +200,11 @@ def test_every_column_of_a_seal_is_signed(name: str) -> None:
     value = getattr(CONTENT, name)
     other = replace(CONTENT, **{name: value + MORE[type(value)]})
     assert other.signed_bytes() != CONTENT.signed_bytes()
+
+
+def test_events_that_agree_in_short_are_compared_in_full() -> None:
+    """Eight bytes of a hash name a line; all of them decide."""
+    assert list(event_faults(CONTENT, [LINE], SALTS)) == []
+    full = event_hash(LINE, SALTS)
+    other = replace(CONTENT, root=root_of([full[:8] + bytes(24)]))
+    assert [finding.fault for finding in event_faults(other, [LINE], SALTS)] == [Fault.CHANGED]

@@ -128,13 +128,13 @@ class TestFilters:
 @pytest.mark.parametrize(
     ("query", "index"),
     [
-        ({}, "event_by_team"),
+        ({}, "event_by_team audit_event_pkey"),
         ({"who": "{nina}"}, "event_by_actor"),
         ({"kind": "member.added"}, "event_by_kind"),
         ({"server": "77"}, "event_by_server"),
         ({"channel": "api"}, "event_by_channel"),
         ({"about": "6ec5fee1-487a-44bf-9c2c-6e155c12cb6f"}, "event_by_approval"),
-        ({"since": "2026-11-30", "until": "2026-11-30"}, "event_by_team"),
+        ({"since": "2026-11-30", "until": "2026-11-30"}, "event_by_team audit_event_pkey"),
     ],
 )
 def test_each_filter_has_an_index(
@@ -150,7 +150,8 @@ def test_each_filter_has_an_index(
         cursor.execute("SET LOCAL enable_bitmapscan = %s", ["on" if "about" in query else "off"])
     given = {name: value.format(nina=auditor.user_id) for name, value in query.items()}
     plan = events(auditor, EventFilters.read(given)).order_by("-pk")[:51].explain()
-    assert index in plan
+    # of half the table, either of two serves
+    assert any(name in plan for name in index.split())
     assert "Seq Scan on audit_event" not in plan
     assert ("Sort" in plan) == ("about" in query)
 

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import Team, User
-from mcpdesk.audit import pruning
+from mcpdesk.audit import erasing, pruning
 from mcpdesk.audit.canonical import commitment
 from mcpdesk.audit.erasing import erase_names
 from mcpdesk.audit.findings import Fault
@@ -167,6 +167,18 @@ class TestErasing:
         happen(3)
         erase_names(nina)
         assert erase_names(nina) == 0
+
+    def test_what_is_written_while_the_log_is_read_is_erased_too(
+        self, team: Team, nina: User, happen: Happen, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        happen()
+
+        def written_meanwhile() -> None:
+            happen()
+
+        monkeypatch.setattr(erasing, "wait_for_writers", written_meanwhile)
+        assert erase_names(nina) == 2
+        assert not Event.objects.filter(actor_name="Nina Köhler").exists()
 
     def test_nobody_can_be_erased_halfway(self, team: Team, nina: User, happen: Happen) -> None:
         """A salt that goes alone takes the names' commitments along: each line is named."""

@@ -2,6 +2,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psycopg
@@ -148,3 +149,17 @@ def test_its_words_are_shown_with_what_to_do(words: str, advice: str) -> None:
     sentence = explain(f"LOG: one\n{words}")
     assert advice in sentence
     assert words in sentence
+
+
+def test_what_stands_in_a_statement_that_fails_is_not_logged(
+    data: Path, servers: list[Child]
+) -> None:
+    start(data, servers)
+    with psycopg.connect(database_url(data), autocommit=True) as connection:
+        connection.execute("CREATE TABLE words (word text PRIMARY KEY)")
+        for _ in range(2):
+            with suppress(psycopg.errors.UniqueViolation):
+                connection.execute("INSERT INTO words VALUES ('a-reason-of-somebody')")
+    log = Postgres(data).log.read_text()
+    assert "duplicate key" in log
+    assert "a-reason-of-somebody" not in log
