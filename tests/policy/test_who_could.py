@@ -166,3 +166,23 @@ def test_of_a_time_before_there_was_anybody_nothing_is_claimed() -> None:
     found = who_could.answer(admin.team, Call("s", "t", {}, None), clock() - LONG)
     assert not found.people_known
     assert found.lines == []
+
+
+@pytest.mark.django_db
+def test_who_stood_in_before_the_absence_was_changed_is_known() -> None:
+    team = MembershipFactory(role=Role.ADMIN).team
+    away, first, second = (
+        MembershipFactory(team=team, role=role).user
+        for role in (Role.APPROVER, Role.OPERATOR, Role.OPERATOR)
+    )
+    absence = Absence.objects.create(
+        team=team, user=away, stand_in=first, starts_at=clock() - LONG, ends_at=clock() + LONG
+    )
+    before = clock()
+    absence.stand_in = second
+    absence.save()
+    call = Call("s", "t", {}, None)
+    assert (first.pk, away.pk) in _rights(who_could.answer(team, call, before))
+    assert (second.pk, away.pk) not in _rights(who_could.answer(team, call, before))
+    assert (second.pk, away.pk) in _rights(who_could.answer(team, call, clock()))
+    assert (first.pk, away.pk) not in _rights(who_could.answer(team, call, clock()))
