@@ -10,10 +10,11 @@ from uuid import UUID
 import pytest
 from django.db import connection
 
-from approvals import binding, decide, verdict
+from approvals import agree, binding, decide, verdict, words
 from approvals.models import Approval, ApprovalState, Verdict, Vote
 from approvals.outcomes import Counted, Decided, Lost, Refused, Voted
 from approvals.policy import Waiting
+from approvals.votes import Turn
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.models import Membership, Role, Team
@@ -95,12 +96,34 @@ def test_what_is_sent_is_what_was_confirmed_and_the_other_one_is_told(
         assert approval.proposal == {"action": "accept", "content": {"name": "all"}}
 
 
+def _propose_once_it_is_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two who read the item at once, the one with another answer writes second."""
+    confirmed = threading.Event()
+    close, another = decide._close, agree._propose
+
+    def close_first(*args: Any) -> Decided:
+        found = close(*args)
+        confirmed.set()
+        return found
+
+    def then_propose(turn: Turn, answer: agree.Answer) -> None:
+        if turn.approval.proposal is not None:
+            assert confirmed.wait(timeout=5)
+        another(turn, answer)
+
+    monkeypatch.setattr(decide, "_close", close_first)
+    monkeypatch.setattr(agree, "_propose", then_propose)
+
+
 def test_without_the_lock_both_are_told_that_it_was_done(
     ask: Ask, team: Team, approver: Member, join: Join, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The control: one answer is sent while another one stands proposed."""
     questions_rule(team)
     monkeypatch.setattr(decide, "locked", _read_without_lock)
+    # the words a list finds it by are one row for both, and would make one wait for the other
+    monkeypatch.setattr(words, "said", lambda *_: None)
+    _propose_once_it_is_confirmed(monkeypatch)
     _, (confirmed, proposed) = _confirm_and_propose(ask, approver, join, monkeypatch)
     assert isinstance(confirmed, Decided)
     assert isinstance(proposed, Counted)

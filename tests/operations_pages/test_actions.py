@@ -150,7 +150,7 @@ def test_what_the_desk_can_follow_is_not_reconciled(
     assert response.status_code == 422
     page = client.get(f"/operations/{operation.pk}/reconcile/").content.decode()
     assert "There is nothing to repair" in page
-    assert "<form class=\"card" not in page
+    assert '<form class="card' not in page
     assert "/reconcile/" not in said(client, operation)
 
 

@@ -14,6 +14,7 @@ from approvals.policy import (
     Effect,
     Gate,
     Request,
+    evaluate,
     explain,
     gate,
     read_rule,
@@ -60,6 +61,19 @@ def test_an_error_in_a_rule_asks_and_says_so_even_before_a_rule_that_allows() ->
     assert (found.effect, found.rule, found.ask) == (Effect.ASK, "broken", DEFAULT_ASK)
     assert found.error
     assert "could not be applied" in explain(found)
+
+
+def test_a_fault_of_our_own_in_applying_a_rule_asks_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever it is: also a fault that nobody foresaw must not let a call run."""
+
+    def fails(*_: Any) -> bool:
+        raise RuntimeError("nobody foresaw this")
+
+    monkeypatch.setattr(evaluate, "_like", fails)
+    found = gate([ALLOW, ALLOW], a_request())
+    assert (found.effect, found.rule, found.ask) == (Effect.ASK, "allow all", DEFAULT_ASK)
+    assert found.error
+    assert (found.questions, found.repairs_need_two) == (DEFAULT_ASK, True)
 
 
 def test_a_rule_behind_the_one_that_matched_is_not_looked_at() -> None:

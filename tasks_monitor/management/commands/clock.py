@@ -90,7 +90,7 @@ class Clock:
     """Decides at each tick what to look at; keeps nothing that matters."""
 
     def __init__(self) -> None:
-        self._approvals_at = self._clear_at = float("-inf")
+        self._clear_at = float("-inf")
         self._telling: threading.Thread | None = None
         self._rung_at: datetime | None = None
         self._watch = Watch()
@@ -102,6 +102,7 @@ class Clock:
             Chore(tally.EVERY_S, tally.count),
             Chore(KEEP_EVERY_S, lambda now: ring_task(KEEP)),
         ]
+        self._sweep_approvals = Chore(APPROVALS_EVERY_S, self._look_at_approvals)
 
     def tick(self, now: datetime, monotonic: float) -> None:
         """One look. `now` is aware UTC, `monotonic` a steady clock in s."""
@@ -115,13 +116,14 @@ class Clock:
         if anything_due(now) or self._is_quiet(now):
             self._rung_at = now
             ring()
-        if monotonic - self._approvals_at >= APPROVALS_EVERY_S:
-            self._approvals_at = monotonic
-            ring_task(APPROVALS_SWEEP)
-            if anything_to_tell(now):
-                self._tell()
+        self._sweep_approvals.tick(now, monotonic)
         if self._log.is_time(monotonic):
             ring_task(SEAL)
+
+    def _look_at_approvals(self, now: datetime) -> None:
+        ring_task(APPROVALS_SWEEP)
+        if anything_to_tell(now):
+            self._tell()
 
     def _tell(self) -> None:
         """Have a worker send what is due; where there is none, the clock sends it by itself."""
