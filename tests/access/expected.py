@@ -186,9 +186,7 @@ ROWS: dict[str, Row | Open] = {
     "team/tokens/": Row(
         get=ADMINS, post=ADMINS, form={"name": "new-bot", "scopes": "start", "days": "30"}
     ),
-    "team/tokens/<int:pk>/revoke/": Row(
-        post=DONE_BY_ADMINS, at=("/team/tokens/{token}/revoke/",)
-    ),
+    "team/tokens/<int:pk>/revoke/": Row(post=DONE_BY_ADMINS, at=("/team/tokens/{token}/revoke/",)),
     "profile/tokens/": Row(
         get=EVERYBODYS,
         post=EVERYBODYS,
