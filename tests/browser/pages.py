@@ -33,6 +33,7 @@ NO_PAGES = {
     "inbox_item_beside": "a part of an item's page",
     "inbox_item_work": "a part of an item's page",
     "operation_result": "a file",
+    "operation_result_part": "a file",
     "policies_export": "a file",
     "push_worker": "a script for the browser",
     "api_nowhere": "for machines",

@@ -94,4 +94,4 @@ def test_a_tool_is_started_asked_about_answered_and_seen_to_finish(
     seen = team.auditor.sign_in()
     seen.goto(operation.url)
     expect(seen.locator("#operation-facts")).to_contain_text("api is in north, now: True")
-    expect(seen.locator("#operation-facts")).to_contain_text(team.approver.name)
+    expect(seen.locator("#operation-timeline")).to_contain_text(team.approver.name)
