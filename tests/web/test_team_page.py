@@ -26,7 +26,12 @@ def client(admin: Membership) -> Client:
 
 
 def events(kind: str) -> list[dict[str, Any]]:
-    return list(Event.objects.filter(kind=kind).values_list("data", flat=True))
+    """What the events say; whose name it is stands beside it, and is checked here."""
+    found = []
+    for data in Event.objects.filter(kind=kind).values_list("data", flat=True):
+        assert User.objects.get(pk=data.pop("person_id")).name == data["person"]
+        found.append(data)
+    return found
 
 
 def test_adding_a_new_person_shows_a_password_once_that_lets_them_in(
