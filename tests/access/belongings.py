@@ -6,6 +6,7 @@ from django.utils import timezone
 
 from approvals.models import (
     PolicyRule,
+    PolicyVersion,
     SavedFilter,
 )
 from approvals.policies import edition
@@ -228,3 +229,9 @@ def rules(household: Household) -> None:
         )
         household.ids["rule"] = rule.pk
     household.ids["edition"] = edition(household.team.pk)
+    before = household.mark("rule", "condition of before", NOT_EVEN_ADMINS)
+    condition = {"path": "project", "op": "equals", "value": before}
+    PolicyVersion.objects.create(
+        team=household.team,
+        rules=[{"name": "before", "effect": "disabled", "arguments": [condition]}],
+    )
