@@ -25,6 +25,7 @@ MAX_COMMENTS = 500
 NOTHING_SAID = "Write something first."
 TOO_LONG = f"A comment has at most {MAX_CHARS:,} characters of text. Nothing was written."
 TOO_MANY = f"An item has at most {MAX_COMMENTS} comments. Nothing was written."
+DELETED = "What this item carried was deleted, so that nothing is kept here any more."
 NOT_YOURS = "Only those who may read this item can comment on it."
 
 
@@ -66,6 +67,8 @@ def why_not(approval: Approval, member: Member, text: str) -> str | None:
     """What stands against this comment of this member, in a sentence; None: nothing."""
     if not access.may_see_payload(member, approval.operation):
         return NOT_YOURS
+    if approval.operation.payload_deleted_at is not None:
+        return DELETED
     if not text.strip():
         return NOTHING_SAID
     if len(text) > MAX_CHARS or not storable(text):

@@ -205,7 +205,8 @@ def of(
     whole = seen and not live_parts_only
     request = approval.input_request
     delivery = deliveries.of(request)
-    asked = question.read(request) if whole and request else None
+    deleted = approval.operation.payload_deleted_at is not None
+    asked = question.read(request) if whole and request and not deleted else None
     shown = _controls(approval, asked, draft, attempt)
     needed = progress.needed
     form = form_of(asked, shown, member, approval, stands, now, needed) if asked else None

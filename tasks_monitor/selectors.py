@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from enum import StrEnum, auto
 from typing import Any
 
-from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from mcpdesk import keyset
 from mcpdesk.accounts.access import Member, in_team, may_see_payload
+from mcpdesk.audit import legal
 from mcpdesk.keyset import Order, Slice
 from tasks_monitor.history import operations_of
 from tasks_monitor.models import (
@@ -89,7 +90,8 @@ def page(lines: QuerySet[HistoryEntry], cursor: str) -> Slice[Operation]:
 def shown_operations(member: Member) -> QuerySet[Operation]:
     """The operations this member may know of, for looking one up."""
     related = ("server", "started_by", "cancel_requested_by")
-    return in_team(member, Operation.objects.select_related(*related).defer(*_ENCRYPTED))
+    found = in_team(member, Operation.objects.select_related(*related).defer(*_ENCRYPTED))
+    return found.annotate(on_legal_hold=Exists(legal.over_operations()))
 
 
 def payload_for(member: Member, operation: Operation) -> Payload | None:

@@ -258,6 +258,7 @@ KINDS: dict[str, Kind] = {
     "user.reactivated": _kind("{actor} let {person} in again", people=("person",)),
     "user.password_set": _kind("{actor} gave {person} a new password", people=("person",)),
     "user.signed_out": _kind("{actor} signed {person} out everywhere", people=("person",)),
+    "user.erased": _kind("{actor} erased {person} and what they wrote", people=("person",)),
     "user.renamed": _kind("{actor} changed their name"),
 }
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Q, QuerySet
+from django.db.models import OuterRef, Q, QuerySet
 
 from mcpdesk.audit.models import LegalHold
 
@@ -39,6 +39,12 @@ def held(team_id: int) -> Held:
 def in_force(team_id: int) -> QuerySet[LegalHold]:
     """The team's holds that are on."""
     return LegalHold.objects.filter(ON, team_id=team_id)
+
+
+def over_operations() -> QuerySet[LegalHold]:
+    """The holds over an operation of an outer query, its team's among them."""
+    mine = Q(operation_id__isnull=True) | Q(operation_id=OuterRef("pk"))
+    return LegalHold.objects.filter(ON, mine, team_id=OuterRef("team_id"))
 
 
 def keep_as_they_are(team_id: int) -> None:

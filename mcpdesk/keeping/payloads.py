@@ -6,10 +6,10 @@ from typing import Final
 
 from django.db import transaction
 
+from approvals.rebuild import rebuild
 from mcpdesk.accounts.models import Team
 from mcpdesk.audit import legal
 from mcpdesk.audit.log import CLOCK, Actor, record
-from mcpdesk.keeping import words
 from mcpdesk.keeping.due import deletable
 from mcpdesk.keeping.parts import PARTS, messages_about
 from mcpdesk.notify import retention
@@ -45,7 +45,7 @@ def delete_some(
     mine = Operation.objects.filter(pk__in=ids)
     retention.take_back(messages_about(mine), now)
     rows = sum(part.delete(mine) for part in PARTS)
-    words.leave_the_open_ones(mine)
+    rebuild(ids)
     mine.update(payload_deleted_at=now)
     record(
         "retention.payloads_deleted",

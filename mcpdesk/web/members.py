@@ -110,6 +110,8 @@ def deactivate(membership_id: int, *, team_id: int, actor: Actor, now: datetime)
 def reactivate(membership_id: int, *, team_id: int, actor: Actor, now: datetime) -> None:
     """Open a closed account again, with the password and the roles it had. Raises `Refused`."""
     user, everywhere = _whole_person(membership_id, team_id, actor)
+    if user.log_salt is None:
+        raise Refused(f"{user} was erased: there is nobody to let in again.")
     refuse_second_account(user.email)
     user.is_active = True
     user.save(update_fields=["is_active"])

@@ -27,7 +27,7 @@ def request_cancel(operation_id: UUID, *, actor: Actor, now: datetime) -> Operat
     operation = lock(operation_id)
     _check(operation)
     if operation.again_from:
-        again.leave(operation, f"{actor.name}: do not send it again", actor, now)
+        again.leave(operation, "a person decided not to send it again", actor, now)
         return operation
     if operation.cancel_requested_at is None:
         operation.cancel_requested_at = now

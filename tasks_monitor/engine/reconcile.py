@@ -71,7 +71,8 @@ def reconcile(
         "reason": reason.strip(),
     }
     _keep(operation, decision | ({"evidence": evidence.strip()} if evidence.strip() else {}))
-    words = f"{actor.name}: {IN_WORDS[choice]}"
+    # no name: the log keeps names apart, so that a person can be erased
+    words = f"a person decided to {IN_WORDS[choice]}"
     if choice == Choice.SEND_AGAIN:
         do = again.ask_first if asks_first else again.send
         do(operation, words, actor, now)
@@ -119,7 +120,7 @@ def _record(
 ) -> None:
     after = State.COMPLETED if choice == Choice.RECORD_DONE else State.FAILED
     # the reason is a person's own text: on the operation, not in the log
-    explanation = f"{words}: {reason}"
+    explanation = f"{actor.name}: {IN_WORDS[choice]}: {reason}"
     move(operation, after, now=now, actor=actor, reason=words, explanation=explanation)
 
 

@@ -168,9 +168,10 @@ def _earlier(team_id: int, idempotency_key: str | None) -> Operation | None:
 
 def _same(earlier: Operation, server: Server, tool_name: str, arguments: Any) -> Operation:
     """The earlier operation, when the request is the same one."""
-    # as JSON: to Python 1, 1.0 and True are the same
+    # as JSON: to Python 1, 1.0 and True are the same; arguments that were deleted are not compared
+    given = arguments if earlier.payload_deleted_at is None else None
     asked = (earlier.server_id, earlier.tool_name, canonical(earlier.payload.arguments))
-    if asked != (server.pk, tool_name, canonical(arguments)):
+    if asked != (server.pk, tool_name, canonical(given)):
         raise Refused("This idempotency key was used for a different request.")
     return earlier
 

@@ -11,7 +11,7 @@ from approvals.models import (
 )
 from approvals.policies import edition
 from mcpdesk.accounts.models import ApiToken, Role
-from mcpdesk.audit.models import Export
+from mcpdesk.audit.models import Export, LegalHold
 from mcpdesk.notify.models import (
     Alert,
     Channel,
@@ -162,6 +162,18 @@ def held(household: Household) -> None:
         begun_by=household.people["colleague"],
     )
     household.ids["hold"] = hold.pk
+
+
+def kept_for_a_court(household: Household) -> None:
+    """An operation under a legal hold; why is for those who read the whole history."""
+    hold = LegalHold.objects.create(
+        team=household.team,
+        operation_id=household.ids["unknown operation"],
+        reason=household.mark("legal hold", "reason", (ADMIN, AUDITOR)),
+        since=timezone.now(),
+        begun_by=household.people["colleague"],
+    )
+    household.ids["legal hold"] = hold.pk
 
 
 def lists(household: Household) -> None:

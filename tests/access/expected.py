@@ -183,6 +183,22 @@ ROWS: dict[str, Row | Open] = {
     "alerts/": Row(get=may(*OPERATORS), parts=("alerts-live",)),
     "alerts/<int:pk>/seen/": Row(post=DONE_BY_OPERATORS, at=("/alerts/{alert}/seen/",)),
     "shell/alerts-badge/": Row(get=may(*OPERATORS), queries=8),
+    # --- how long things are kept
+    # nobody is erased who is still active
+    "team/<int:pk>/erase/": Row(
+        get=DONE_BY_ADMINS,
+        post=DONE_BY_ADMINS,
+        at=("/team/{member}/erase/",),
+        form={"name": "x"},
+        acts=(),
+    ),
+    "team/retention/": Row(get=ADMINS, post=DONE_BY_ADMINS, form={"payload_days": "30"}),
+    "team/retention/holds/": Row(post=DONE_BY_ADMINS, form={"reason": "a court asks"}),
+    "team/retention/holds/<int:pk>/end/": Row(
+        post=DONE_BY_ADMINS,
+        at=("/team/retention/holds/{legal hold}/end/",),
+        form={"reason": "settled"},
+    ),
     "team/tokens/": Row(
         get=ADMINS, post=ADMINS, form={"name": "new-bot", "scopes": "start", "days": "30"}
     ),

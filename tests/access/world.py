@@ -94,3 +94,4 @@ def furnish(household: Household) -> None:
     belongings.notices(household)
     belongings.tokens(household)
     belongings.held(household)
+    belongings.kept_for_a_court(household)

@@ -204,6 +204,7 @@ def _server_pages(team: Crew, server: int) -> list[Shot]:
         "person": ("person", f"/team/people/{team.approver.user.pk}/"),
         "who-could": ("who_could", "/team/who-could/"),
         "team-tokens": ("team_tokens", "/team/tokens/"),
+        "retention": ("retention", "/team/retention/"),
         "my-tokens": ("my_tokens", "/profile/tokens/"),
         "api-docs": ("api_docs", "/api/"),
         "profile": ("profile", "/profile/"),

@@ -1,0 +1,83 @@
+"""Where a person's name, or what they wrote, stands inside what is kept for others."""
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Q
+
+from mcpdesk.accounts.models import User
+from mcpdesk.audit.models import Event
+from mcpdesk.notify import retention
+from mcpdesk.notify.models import Alert, Message
+from tasks_monitor.models import Operation, Payload, Repair, RepairState
+
+_NOTHING_SAID = {"reason": "", "evidence": "", "task_id": ""}
+
+
+def names_of(user: User) -> frozenset[str]:
+    """Every name and address that the person has, or has had in the log."""
+    events = Event.objects.filter(actor=user).order_by()
+    return frozenset({user.name, user.email, *events.values_list("actor_name", flat=True)} - {""})
+
+
+def forget_repairs(user: User, names: Collection[str]) -> list[UUID]:
+    """Take out of repairs what this person wrote, and their name; the operations concerned."""
+    mine = Repair.objects.filter(Q(proposed_by=user) | Q(decided_by=user))
+    for repair in mine.select_for_update(of=("self",)):
+        repair.content = _without_theirs(repair, user)
+        repair.save(update_fields=["content"])
+    found = _repaired_by(user)
+    for payload in Payload.objects.filter(operation__in=found, decisions__isnull=False):
+        payload.decisions = [_decision(one, names, str(user)) for one in payload.decisions]
+        payload.save(update_fields=["decisions"])
+    # it says who decided, and why
+    Operation.objects.filter(pk__in=found).update(explanation="")
+    return found
+
+
+def forget_in_messages(team_ids: Collection[int], names: Collection[str], now: datetime) -> int:
+    """Messages to others that name the person: they do not leave, and say nothing any more."""
+    messages = Message.objects.filter(team__in=team_ids).only("pk", "content")
+    naming = [one.pk for one in messages.iterator(500) if _names(one.content, names)]
+    found = Message.objects.filter(pk__in=naming)
+    retention.take_back(found, now)
+    return found.update(content={})
+
+
+def forget_in_alerts(team_ids: Collection[int], names: Collection[str], instead: str) -> None:
+    """Alerts keep their sentence, with the new name in it."""
+    for name in names:
+        for alert in Alert.objects.filter(team__in=team_ids, sentence__contains=name):
+            alert.sentence = alert.sentence.replace(name, instead)
+            alert.save(update_fields=["sentence"])
+
+
+def _repaired_by(user: User) -> list[UUID]:
+    repairs = Repair.objects.filter(Q(proposed_by=user) | Q(decided_by=user))
+    events = Event.objects.filter(kind="operation.reconciled", actor=user)
+    known = events.values_list("operation_id", flat=True)
+    ids = {*repairs.values_list("operation_id", flat=True), *known}
+    return [pk for pk in ids if pk is not None]
+
+
+def _without_theirs(repair: Repair, user: User) -> dict[str, Any]:
+    """What somebody else wrote of it stays; so does the place of what a proposal has to have."""
+    content = dict(repair.content)
+    if repair.proposed_by_id == user.pk:
+        content |= _NOTHING_SAID
+    if repair.decided_by_id == user.pk and repair.state == RepairState.REFUSED:
+        content["refused_because"] = ""
+    return content
+
+
+def _decision(decision: dict[str, Any], names: Collection[str], instead: str) -> dict[str, Any]:
+    if decision.get("by") not in names:
+        return decision
+    return {"at": decision.get("at"), "by": instead, "choice": decision.get("choice"), "reason": ""}
+
+
+def _names(content: object, names: Collection[str]) -> bool:
+    text = str(content)
+    return any(name in text for name in names)

@@ -1,0 +1,261 @@
+"""Erasure of a person: what goes, what stays, who may, and the chain that is the same after it."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from django.contrib.sessions.models import Session
+from django.core.management import call_command
+from django.db import connection, transaction
+
+from approvals.models import Comment, Vote
+from mcpdesk import blind
+from mcpdesk.accounts.access import Member
+from mcpdesk.accounts.errors import Refused
+from mcpdesk.accounts.models import ApiToken, Membership, Role, Team, User
+from mcpdesk.audit.log import DESK, Actor, record
+from mcpdesk.audit.models import Event, LegalHold
+from mcpdesk.audit.sealing import seal_due
+from mcpdesk.keeping import holds, persons
+from mcpdesk.notify.models import Alert, Message, MessageState, Preference
+from mcpdesk.web import members
+from tasks_monitor.models import Operation, Payload
+from tests.factories import NOW, MembershipFactory, TeamFactory
+from tests.keeping.full import full_operation, holding, message, numbers_of
+from tests.web.browsing import signed_in
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+NAME = "Óscar Zwölfender"
+MARK = "zqwrotethisqz"
+#: What they wrote; the rest of the operation is of servers and of calls.
+THEIRS = ["started because", "vote", "comment", "draft", "repair"]
+
+
+@pytest.fixture
+def leaver(team: Team) -> User:
+    membership: Membership = MembershipFactory(
+        team=team, role=Role.OPERATOR, user__name=NAME, user__email="oscar@zwoelf.example"
+    )
+    signed_in(membership)
+    return membership.user
+
+
+@pytest.fixture
+def operation(team: Team, leaver: User) -> Operation:
+    made = full_operation(team, by=leaver, mark=MARK)
+    made.explanation = f"{NAME}: record it as done: {MARK}"
+    made.save(update_fields=["explanation"])
+    with transaction.atomic():
+        by_them = Actor(leaver, NAME, "web")
+        more: dict[str, Any] = {"team_id": team.pk, "now": NOW}
+        record("approval.commented", actor=by_them, operation_id=made.pk, **more)
+        record("member.added", actor=DESK, person=leaver, role="operator", **more)
+    Preference.objects.create(user=leaver)
+    Alert.objects.create(team=team, matter="x:1", sentence=f"{NAME} is away", opened_at=NOW)
+    naming = message(made, made.approvals.get(), MARK, state=MessageState.DEAD)
+    Message.objects.filter(pk=naming.pk).update(content={"sentence": f"{NAME} hands it to you"})
+    return made
+
+
+Erase = Callable[..., User]
+
+
+@pytest.fixture
+def erase(leaver: User, actor: Actor) -> Erase:
+    def erase(**more: Any) -> User:
+        User.objects.filter(pk=leaver.pk).update(is_active=False)
+        given = {"confirmed": NAME, "actor": actor, "now": NOW, **more}
+        return persons.erase(leaver.pk, **given)
+
+    return erase
+
+
+class TestWhatGoes:
+    def test_neither_name_nor_address_is_left_in_any_column_of_the_database(
+        self, operation: Operation, erase: Erase
+    ) -> None:
+        assert len(holding(NAME)) >= 6
+        erase()
+        assert holding(NAME) == holding("zwoelf.example") == []
+
+    def test_what_they_wrote_is_gone_and_what_others_did_is_kept(
+        self, operation: Operation, erase: Erase
+    ) -> None:
+        erase()
+        assert [text for text in THEIRS if holding(f"{MARK} {text}")] == []
+        assert [text for text in ("argument", "result", "message") if not holding(text)] == []
+        assert Payload.objects.get().decisions == [
+            {"at": NOW.isoformat(), "by": _new(operation), "choice": "c", "reason": ""}
+        ]
+
+    def test_their_words_find_nothing_any_more(
+        self, team: Team, operation: Operation, erase: Erase
+    ) -> None:
+        Vote.objects.update(reason="unheardof")
+        erase()
+        (word,) = blind.open_numbers(team.pk, "unheardof")
+        assert not {word, -word} & numbers_of(operation.pk)
+
+    def test_what_they_decided_stays_under_a_number(
+        self, operation: Operation, erase: Erase
+    ) -> None:
+        erased = erase()
+        assert str(erased) == f"Erased person {erased.pk}"
+        assert Vote.objects.get().user == erased
+        assert Operation.objects.get().started_by == erased
+
+    def test_nothing_lets_them_in(self, team: Team, leaver: User, erase: Erase) -> None:
+        ApiToken.objects.create(
+            team=team, user=leaver, name="Laptop", created_at=NOW, created_by=leaver, digest="d"
+        )
+        assert Session.objects.count() == 1
+        erased = erase()
+        token = ApiToken.objects.get()
+        assert not Session.objects.exists()
+        assert (token.revoked_at, token.name) == (NOW, "(erased)")
+        assert not erased.has_usable_password() and not erased.is_active
+        assert not Preference.objects.exists()
+
+    def test_the_chain_of_the_log_is_whole_before_and_after(
+        self, operation: Operation, erase: Erase
+    ) -> None:
+        seal_due(NOW)
+        _verify()
+        erase()
+        _verify()
+        seal_due(NOW)
+        _verify()
+        event = Event.objects.get(kind="user.erased")
+        assert event.data["person"].startswith("Erased person ")
+
+    def test_the_dry_run_counts_and_erases_nothing(
+        self, leaver: User, operation: Operation
+    ) -> None:
+        found = persons.going(leaver)
+        assert dict(found.kinds)["comments"] == dict(found.kinds)["reasons of votes"] == 1
+        assert (found.events, found.oldest, found.newest) == (1, NOW, NOW)
+        assert len(holding(NAME)) >= 6 and Comment.objects.exists()
+
+
+class TestRefusals:
+    def test_who_is_active_is_not_erased(self, leaver: User, actor: Actor) -> None:
+        with pytest.raises(Refused, match="Deactivate"):
+            persons.erase(leaver.pk, confirmed=NAME, actor=actor, now=NOW)
+        assert User.objects.get(pk=leaver.pk).name == NAME
+
+    @pytest.mark.parametrize("typed", ["", "oscar", NAME.lower(), f"{NAME}."])
+    def test_the_name_has_to_be_typed(self, leaver: User, erase: Erase, typed: str) -> None:
+        with pytest.raises(Refused, match="Type the name"):
+            erase(confirmed=typed)
+        assert User.objects.get(pk=leaver.pk).name == NAME
+
+    @pytest.mark.parametrize("role", sorted(set(Role) - {Role.ADMIN}))
+    def test_no_other_role_may(self, team: Team, leaver: User, erase: Erase, role: Role) -> None:
+        other = MembershipFactory(team=team, role=role).user
+        with pytest.raises(Refused, match="Only an admin of every team"):
+            erase(actor=Actor(other, "x", "web"))
+        assert User.objects.get(pk=leaver.pk).name == NAME
+
+    def test_an_admin_of_one_of_their_teams_only_may_not(
+        self, leaver: User, erase: Erase, admin: Member
+    ) -> None:
+        elsewhere = MembershipFactory(user=leaver, role=Role.VIEWER).team
+        with pytest.raises(Refused, match="Only an admin of every team"):
+            erase()
+        MembershipFactory(team=elsewhere, user=admin.user, role=Role.ADMIN)
+        assert erase().log_salt is None
+
+    def test_a_team_that_knows_them_from_its_log_alone_counts_too(
+        self, leaver: User, erase: Erase
+    ) -> None:
+        with transaction.atomic():
+            known = {"team_id": TeamFactory().pk, "now": NOW}
+            record("user.renamed", actor=Actor(leaver, NAME, "web"), **known)
+        with pytest.raises(Refused, match="Only an admin of every team"):
+            erase()
+
+    def test_a_hold_of_a_team_or_of_an_operation_of_theirs_keeps_them(
+        self, team: Team, actor: Actor, operation: Operation, erase: Erase
+    ) -> None:
+        for held in (None, operation.pk):
+            hold = holds.begin(team, held, reason="court", actor=actor, now=NOW)
+            with pytest.raises(Refused, match="legal hold"):
+                erase()
+            holds.end(hold.pk, team=team, reason="settled", actor=actor, now=NOW)
+        assert erase().log_salt is None
+
+    def test_a_hold_of_an_operation_they_had_nothing_to_do_with_does_not(
+        self, team: Team, admin: Member, actor: Actor, operation: Operation, erase: Erase
+    ) -> None:
+        other = full_operation(team, by=admin.user, mark="other")
+        holds.begin(team, other.pk, reason="court", actor=actor, now=NOW)
+        assert erase().log_salt is None
+
+    def test_once(self, operation: Operation, erase: Erase) -> None:
+        erased = erase()
+        with pytest.raises(Refused, match="erased already"):
+            erase(confirmed=str(erased))
+        assert Event.objects.filter(kind="user.erased").count() == 1
+
+    def test_who_is_erased_is_not_let_in_again(
+        self, team: Team, leaver: User, actor: Actor, erase: Erase
+    ) -> None:
+        erase()
+        pk = Membership.objects.get(user=leaver).pk
+        with pytest.raises(Refused, match="was erased"):
+            members.reactivate(pk, team_id=team.pk, actor=actor, now=NOW)
+
+    def test_of_a_hold_and_an_erasure_at_once_the_hold_that_came_first_wins(
+        self,
+        team: Team,
+        actor: Actor,
+        operation: Operation,
+        erase: Erase,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """It begins after the erasure has looked who the teams are, and before it has the lock."""
+        keep = persons.legal.keep_as_they_are
+
+        def begin() -> LegalHold:
+            try:
+                return holds.begin(team, None, reason="court", actor=actor, now=NOW)
+            finally:
+                connection.close()
+
+        def begin_first(team_id: int) -> None:
+            with ThreadPoolExecutor(1) as pool:
+                pool.submit(begin).result(timeout=20)
+            keep(team_id)
+
+        monkeypatch.setattr(persons.legal, "keep_as_they_are", begin_first)
+        with pytest.raises(Refused, match="legal hold"):
+            erase()
+        assert len(holding(NAME)) >= 6
+
+
+class TestPage:
+    def test_it_shows_what_would_go_and_erases_by_the_name(
+        self, admin: Member, leaver: User, operation: Operation
+    ) -> None:
+        User.objects.filter(pk=leaver.pk).update(is_active=False)
+        client = signed_in(Membership.objects.get(user=admin.user))
+        address = f"/team/{Membership.objects.get(user=leaver).pk}/erase/"
+        shown = client.get(address).content.decode()
+        assert "comments: 1" in shown and "This cannot be undone" in shown
+        client.post(address, {"name": "somebody"})
+        assert User.objects.get(pk=leaver.pk).name == NAME
+        client.post(address, {"name": NAME})
+        assert holding(NAME) == []
+        assert f"Erased person {leaver.pk}" in client.get("/team/").content.decode()
+
+
+def _new(operation: Operation) -> str:
+    return f"Erased person {operation.started_by_id}"
+
+
+def _verify() -> None:
+    with pytest.raises(SystemExit) as ended:
+        call_command("verify_audit")
+    assert ended.value.code == 0
