@@ -18,7 +18,7 @@ from mcpdesk.notify.models import ChannelKind
 from tasks_monitor.models import Hold, Operation
 from tasks_monitor.states import State
 from tests.browser.people import Crew, Person, open_items, path, until
-from tests.factories import AbsenceFactory
+from tests.factories import AbsenceFactory, MembershipFactory
 
 #: Routes that answer GET with something other than a page of their own.
 NO_PAGES = {
@@ -191,6 +191,7 @@ def _start_pages(team: Crew, server: int) -> list[Shot]:
 
 def _server_pages(team: Crew, server: int) -> list[Shot]:
     _make_tokens(team)
+    gone = MembershipFactory(team=team.team, user__name="Gustav Gone", user__is_active=False)
     places = {
         "servers": ("servers", "/servers/"),
         "server": ("server", f"/servers/{server}/?q=re"),
@@ -205,6 +206,7 @@ def _server_pages(team: Crew, server: int) -> list[Shot]:
         "who-could": ("who_could", "/team/who-could/"),
         "team-tokens": ("team_tokens", "/team/tokens/"),
         "retention": ("retention", "/team/retention/"),
+        "erase": ("team_erase", f"/team/{gone.pk}/erase/"),
         "my-tokens": ("my_tokens", "/profile/tokens/"),
         "api-docs": ("api_docs", "/api/"),
         "profile": ("profile", "/profile/"),
