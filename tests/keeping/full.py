@@ -34,6 +34,7 @@ OF_NO_OPERATION = {
     "Server.discovery",
     "Tool.definition",
     "PolicyRule.match",
+    "PolicyVersion.rules",
     "Channel.target",
     "Channel.secret",
     "PushKey.private_key",

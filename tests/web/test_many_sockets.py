@@ -20,6 +20,7 @@ from websockets.asyncio.client import ClientConnection, connect
 
 from mcpdesk.accounts.models import Membership, Team
 from mcpdesk.audit.log import DESK, record
+from tests import databases
 from tests.conftest import CHECKOUT, free_port
 from tests.factories import MembershipFactory
 
@@ -41,7 +42,7 @@ def process_url() -> Iterator[str]:
         [sys.executable, "-m", "uvicorn", "mcpdesk.asgi:application", *_options(port)],
         cwd=CHECKOUT,
         env=os.environ
-        | {"DATABASE_URL": _database_url(), "DJANGO_SETTINGS_MODULE": "tests.settings"}
+        | {"DATABASE_URL": databases.url(), "DJANGO_SETTINGS_MODULE": "tests.settings"}
         | {"MCPDESK_DB_POOL": str(POOL), "PGAPPNAME": NAME, "REDIS_URL": ""},
     )
     try:
@@ -54,14 +55,6 @@ def process_url() -> Iterator[str]:
 
 def _options(port: int) -> list[str]:
     return ["--port", str(port), "--lifespan", "off", "--log-level", "warning"]
-
-
-def _database_url() -> str:
-    settings = connection.settings_dict
-    host = settings["HOST"] or settings["OPTIONS"].get("host", "")
-    user = f"{settings['USER']}:{settings['PASSWORD']}@" if settings["USER"] else ""
-    port = settings["PORT"] or "5432"
-    return f"postgresql://{user}/{settings['NAME']}?host={host}&port={port}"
 
 
 def _wait_for(url: str, process: "subprocess.Popen[bytes]") -> None:
