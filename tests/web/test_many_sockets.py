@@ -111,14 +111,15 @@ async def _open(url: str, cookie: str) -> list[ClientConnection]:
                 ping_interval=None,
                 open_timeout=HEARD_S,
             )
-            assert await _heard(socket) == {"type": "ready"}
+            async with asyncio.timeout(HEARD_S):
+                assert await _heard(socket) == {"type": "ready"}
             return socket
 
     return list(await asyncio.gather(*(one() for _ in range(SOCKETS))))
 
 
 async def _heard(socket: ClientConnection) -> Any:
-    return json.loads(await asyncio.wait_for(socket.recv(), HEARD_S))
+    return json.loads(await socket.recv())
 
 
 async def _told(socket: ClientConnection) -> Any:
@@ -128,12 +129,17 @@ async def _told(socket: ClientConnection) -> Any:
     return message
 
 
+async def _all_told(sockets: list[ClientConnection]) -> list[Any]:
+    async with asyncio.timeout(HEARD_S):
+        return await asyncio.gather(*(_told(socket) for socket in sockets))
+
+
 async def _hold(url: str, member: Membership, cookie: str) -> list[str]:
     """What the connections do while all sockets are open; each socket then hears of a change."""
     sockets, operation_id = await _open(url, cookie), uuid4()
     during = await asyncio.to_thread(_connections)
     await asyncio.to_thread(_change, member.team, operation_id)
-    heard = await asyncio.gather(*(_told(socket) for socket in sockets))
+    heard = await _all_told(sockets)
     assert {message["operation"] for message in heard} == {str(operation_id)}
     await asyncio.gather(*(socket.close() for socket in sockets))
     return during
