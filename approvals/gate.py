@@ -97,8 +97,8 @@ def request_start(
     return Requested(started.operation, created=True, gate=found, approval=approval, by=by)
 
 
-def evaluate_again(operation: Operation) -> policy.Gate:
-    """What the team's policy says now of the call that an operation made."""
+def evaluate_call(operation: Operation) -> policy.Gate:
+    """What the team's policy says now of the call that an operation is about."""
     arguments = operation.payload.arguments
     return _evaluate(operation.server, operation.tool_name, arguments, operation.started_by)
 
@@ -139,8 +139,7 @@ def questions_of(operation: Operation, now: datetime) -> dict[str, Any] | None:
     By the rules of now. None: no rule speaks of it, and the operation's own setting decides. Called
     in the transaction that makes the item: a rule that fails is told there.
     """
-    arguments = operation.payload.arguments
-    found = _evaluate(operation.server, operation.tool_name, arguments, operation.started_by)
+    found = evaluate_call(operation)
     if found.error:
         _tell_of_failure(operation, found, found.error, now)
     if found.questions is None:
@@ -245,7 +244,7 @@ def _open(operation: Operation, found: policy.Gate, now: datetime) -> Approval:
         created_at=now,
         deadline_at=deadline,
         four_eyes=ask.four_eyes,
-        policy={**_kept(found, ask), "claims": _claims(operation)},
+        policy={**_kept(found, ask), "claims": list(claims_of(operation))},
     )
     opened(approval, ask.people if ask.audience is policy.Audience.PEOPLE else (), now)
     return approval
@@ -261,12 +260,12 @@ def _kept(found: policy.Gate, ask: policy.Ask) -> dict[str, Any]:
     }
 
 
-def _claims(operation: Operation) -> list[str]:
-    """What the server claims of the tool, in words of ours: as the rules saw it, and as whoever
-    decides sees it, whatever it claims later.
+def claims_of(operation: Operation) -> tuple[str, ...]:
+    """What the server claims of the tool, in words of ours. An item keeps what was claimed when it
+    was made: as the rules saw it, and as whoever decides sees it, whatever is claimed later.
     """
     tool = operation.server.tools.filter(name=operation.tool_name).first()
-    return list(ToolView.of(tool).claims) if tool else []
+    return ToolView.of(tool).claims if tool else ()
 
 
 def _answerable(ask: policy.Ask, operation: Operation) -> policy.Ask:

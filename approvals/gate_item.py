@@ -19,6 +19,7 @@ from approvals import (
 )
 from approvals.around import Around
 from approvals.earlier import Earlier
+from approvals.gate import claims_of
 from approvals.models import Approval, Draft, ReasonPreset, Verdict, Vote
 from approvals.remembered_form import RememberForm
 from approvals.standing import Standing
@@ -26,7 +27,6 @@ from approvals.verdict import NEEDS_REASON
 from approvals.votes import Progress
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member
-from tasks_monitor.selectors import ToolView
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +174,7 @@ def _claims(approval: Approval) -> tuple[str, ...]:
     kept = (approval.policy or {}).get("claims")
     if isinstance(kept, list):
         return tuple(kept)
-    tool = approval.operation.server.tools.filter(name=approval.operation.tool_name).first()
-    return ToolView.of(tool).claims if tool else ()
+    return claims_of(approval.operation)
 
 
 def came_to(approval: Approval, decision: policy.Decision) -> str:

@@ -15,6 +15,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import QuerySet
+from django.urls import reverse
 
 from approvals import gate, policy
 from mcpdesk.accounts import access
@@ -101,9 +102,10 @@ def propose(
     if standing(turn.operation) is not None:
         raise Refused(PROPOSED_ALREADY)
     _fall_away(turn)
-    if gate.evaluate_again(turn.operation).repairs_need_two:
+    says = gate.evaluate_call(turn.operation)
+    if says.repairs_need_two:
         return _propose(turn, wish)
-    done = _carry_out(turn, wish)
+    done = _carry_out(turn, wish, says)
     _keep(turn, wish, RepairState.DONE, decided_by=member.user, decided_at=now)
     return done
 
@@ -118,7 +120,7 @@ def agree(repair_id: int, *, member: Member, now: datetime, channel: Channel = C
     if proposer is None or not proposer.may(Permission.RECONCILE):
         raise Refused(NOT_THEIRS_ANY_MORE)
     turn.note("repair.agreed", person=repair.proposed_by)
-    done = _carry_out(turn, Wish.of(repair))
+    done = _carry_out(turn, Wish.of(repair), gate.evaluate_call(turn.operation))
     _close(turn, repair, RepairState.DONE)
     return done
 
@@ -206,16 +208,17 @@ def _propose(turn: _Turn, wish: Wish) -> Proposed:
         telling.repair(turn.operation),
         "Somebody proposed how to repair an operation; a second person has to say yes or no.",
         turn.now,
-        path=f"/operations/{turn.operation.pk}/reconcile/",
+        path=reverse("operation_reconcile", args=[turn.operation.pk]),
     )
     return Proposed(repair)
 
 
-def _carry_out(turn: _Turn, wish: Wish) -> Done:
-    found = gate.evaluate_again(turn.operation) if wish.choice is Choice.SEND_AGAIN else None
-    if found is not None and found.effect is policy.Effect.DISABLED:
+def _carry_out(turn: _Turn, wish: Wish, says: policy.Gate) -> Done:
+    """`says`: the policy of now, which what is sent again has to pass."""
+    sends = wish.choice is Choice.SEND_AGAIN
+    if sends and says.effect is policy.Effect.DISABLED:
         raise Refused(DISABLED)
-    asks = found is not None and found.effect is policy.Effect.ASK
+    asks = sends and says.effect is policy.Effect.ASK
     operation = reconcile(
         turn.operation.pk,
         choice=wish.choice,
@@ -226,8 +229,8 @@ def _carry_out(turn: _Turn, wish: Wish) -> Done:
         actor=turn.actor,
         now=turn.now,
     )
-    if found is not None and asks:
-        gate.ask_again(operation, found, turn.now)
+    if asks:
+        gate.ask_again(operation, says, turn.now)
     return Done(asks)
 
 

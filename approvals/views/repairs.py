@@ -107,7 +107,7 @@ def _page(
     request: MemberRequest, found: Operation, form: RepairForm, status: int = 200
 ) -> HttpResponse:
     is_broken = State(found.state) in NEEDS_OPERATOR
-    says = gate.evaluate_again(found) if is_broken else None
+    says = gate.evaluate_call(found) if is_broken else None
     proposed = repair.standing(found)
     context = {
         "operation": found,

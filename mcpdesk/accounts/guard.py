@@ -15,7 +15,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.http import url_has_allowed_host_and_scheme
-from django_htmx.http import HttpResponseClientRedirect
+from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 from django_htmx.middleware import HtmxDetails
 
 from mcpdesk.accounts.access import Member, Permission
@@ -32,6 +32,9 @@ class MemberRequest(HttpRequest):
 P = ParamSpec("P")
 View = Callable[Concatenate[MemberRequest, P], HttpResponseBase]
 GuardedView = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
+
+#: The header of a region that asks without anybody having asked for it (static/js/live.js).
+BY_ITSELF = "Desk-Live"
 
 #: What each permission is called in the sentence of a refusal.
 _DOING = {
@@ -88,7 +91,12 @@ def _member_of(request: HttpRequest) -> Member | None:
 
 
 def _to_sign_in(request: HttpRequest) -> HttpResponse:
-    """To the sign-in page and back; a partial takes the whole page there."""
+    """To the sign-in page and back; a partial that somebody asked for takes the whole page there.
+
+    A region that asks by itself does not: what is typed elsewhere on the page would be gone.
+    """
+    if BY_ITSELF in request.headers:
+        return trigger_client_event(HttpResponse(status=403), "desk:signed-out")
     if getattr(request, "htmx", False):
         response = redirect_to_login(_page_of(request))
         return HttpResponseClientRedirect(response.url)

@@ -137,6 +137,13 @@
     }
   });
 
+  // A region that asks by itself never takes the page elsewhere: the desk says so, and the page stays.
+  document.addEventListener("htmx:configRequest", (event) => {
+    const asking = event.detail.triggeringEvent;
+    if (asking && asking.type === "live") event.detail.headers["Desk-Live"] = "region";
+  });
+  document.addEventListener("desk:signed-out", () => goneFor(4401));
+
   // --- no jump: what was opened stays open, the focus stays where it was
   const opened = new Map();
   function remember(region) {
@@ -185,14 +192,17 @@
     refreshAll(); // what changed while nobody listened, also between the page's making and now
   }
 
+  function goneFor(code) {
+    if (gone) return;
+    gone = true;
+    show("gone", GONE[code][0]);
+    sayGone(GONE[code][1]);
+  }
+
   function closed(code) {
     socket = null;
-    if (code in GONE) {
-      gone = true;
-      show("gone", GONE[code][0]);
-      sayGone(GONE[code][1]);
-      return;
-    }
+    if (code in GONE) goneFor(code);
+    if (gone) return;
     failures += 1;
     show(failures > 3 ? "off" : "wait", failures > 3 ? "not live" : "reconnecting");
     const most = Math.min(BACK_OFF_MS.most, BACK_OFF_MS.first * 2 ** (failures - 1));

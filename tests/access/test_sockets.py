@@ -20,7 +20,7 @@ from mcpdesk.audit.log import DESK, record
 from mcpdesk.web import consumers
 from mcpdesk.web.routing import websocket_urlpatterns
 from tests.access.actors import DEACTIVATED, EVERYBODY, NOBODY, SUPERUSER, TEAMLESS, Actor, cast
-from tests.factories import TeamFactory
+from tests.factories import TeamFactory, UserFactory
 from tests.web.conftest import _no_connections_left, desk_url, live_layer  # noqa: F401
 
 #: Every address of a socket, and who is let in; a new one needs a line here, and tests below.
@@ -191,8 +191,9 @@ def test_what_another_team_does_closes_nobodys_page(
 ) -> None:
     socket, operation = listen(actors[Role.OPERATOR]), str(uuid4())
     assert json.loads(socket.recv(WITHIN_S)) == {"type": "ready"}
+    who = {"actor": DESK, "now": datetime.now(UTC), "person": UserFactory()}
     with transaction.atomic():
-        record("member.removed", team_id=teams[1].pk, actor=DESK, now=datetime.now(UTC), person="x")
+        record("member.removed", team_id=teams[1].pk, **who)
     _happens(teams[0], operation_id=operation)
     assert _heard(socket, operation)
 

@@ -10,6 +10,7 @@ from allauth.mfa.totp.internal.auth import TOTP
 from django.test import Client
 
 from mcpdesk.accounts.adapter import MFAAdapter
+from mcpdesk.accounts.guard import BY_ITSELF
 from mcpdesk.accounts.models import Membership, Role, User
 from tests.factories import MembershipFactory, UserFactory
 from tests.web.browsing import browser, htmx, signed_in
@@ -32,7 +33,14 @@ def test_nobody_sees_a_page_without_signing_in(page: str) -> None:
     assert response["Location"].startswith("/accounts/login/?next=" + page)
 
 
-def test_a_live_region_takes_the_whole_page_to_sign_in_and_back() -> None:
+def test_a_region_that_asks_by_itself_never_takes_the_page_elsewhere() -> None:
+    response = Client().get("/operations/", headers=htmx("operation-list") | {BY_ITSELF: "region"})
+    assert (response.status_code, response.content) == (403, b"")
+    assert "desk:signed-out" in response["HX-Trigger"]
+    assert "HX-Redirect" not in response
+
+
+def test_a_partial_somebody_asked_for_takes_the_whole_page_to_sign_in_and_back() -> None:
     headers = htmx("operation-list") | {"Referer": "http://testserver/operations/?tab=ended"}
     response = Client().get("/operations/", headers=headers)
     assert response["HX-Redirect"] == "/accounts/login/?next=/operations/%3Ftab%3Dended"

@@ -6,7 +6,6 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from typing import Any
 
 import pytest
 import time_machine
@@ -15,6 +14,7 @@ from django.db import connection
 from django.test import Client
 
 from mcpdesk.accounts.models import CacheEntry
+from tests import databases
 from tests.conftest import CHECKOUT
 from tests.factories import NOW, UserFactory
 
@@ -101,11 +101,7 @@ def test_wrong_passwords_in_one_web_process_count_in_another() -> None:
 
 
 def _in_another_process(code: str, *arguments: str) -> str:
-    settings: dict[str, Any] = connection.settings_dict
-    host = settings["HOST"] or settings["OPTIONS"].get("host", "")
-    user = f"{settings['USER']}:{settings['PASSWORD']}@" if settings["USER"] else ""
-    url = f"postgresql://{user}/{settings['NAME']}?host={host}&port={settings['PORT'] or '5432'}"
-    environment = {"DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": "tests.settings"}
+    environment = {"DATABASE_URL": databases.url(), "DJANGO_SETTINGS_MODULE": "tests.settings"}
     return subprocess.run(
         [sys.executable, "-c", code, *arguments],
         cwd=CHECKOUT,

@@ -129,5 +129,5 @@ def test_taking_in_many_questions_costs_a_fixed_number_of_queries_each(
     )
     for number in range(10):
         InputRequestFactory(operation=operation, key=f"k{number}")
-    with django_assert_max_num_queries(10 * 28 + 5):
+    with django_assert_max_num_queries(10 * 30 + 5):
         assert intake.take_in(operation.pk, now=NOW) == 10

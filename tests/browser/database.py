@@ -7,6 +7,7 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 import psycopg
+from channels.layers import channel_layers
 from django.core.management import call_command
 from django.db import connection, connections
 from django.db.backends.postgresql.base import DatabaseWrapper
@@ -47,8 +48,11 @@ def _maintain(name: str, *statements: str) -> None:
 
 
 def _use(name: str) -> None:
-    """Point Django at another database of the same server."""
+    """Point Django at another database of the same server, and the hints about changes with it:
+    a channel layer keeps the name of the database that it was made for.
+    """
     for one in connections.all(initialized_only=True):
         one.close()
         cast(DatabaseWrapper, one).close_pool()
     connection.settings_dict["NAME"] = name
+    channel_layers.backends.clear()

@@ -54,6 +54,15 @@ def test_a_deactivated_persons_pages_stop_at_once(team: Crew, server: int) -> No
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
 
 
+def test_a_page_that_asks_after_its_session_ended_stays_where_it_is(team: Crew) -> None:
+    leaving = team.hire(Role.APPROVER)
+    page = leaving.open("/inbox/")
+    page.context.clear_cookies()
+    page.evaluate("htmx.trigger(document.querySelector('[data-live]'), 'live')")
+    expect(page.locator(LIVE)).to_have_text("signed out")
+    expect(page.get_by_role("heading", name="Inbox")).to_be_visible()
+
+
 def test_somebody_removed_from_the_team_hears_nothing_more(team: Crew, server: int) -> None:
     leaving = team.hire(Role.APPROVER)
     page = leaving.open("/inbox/")

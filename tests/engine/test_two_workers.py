@@ -9,7 +9,6 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from mcpdesk.audit.models import Event
@@ -17,6 +16,7 @@ from tasks_monitor.engine.answer import answer
 from tasks_monitor.engine.errors import Refused
 from tasks_monitor.models import Delivery, InputRequest, InputRequestState, Operation
 from tasks_monitor.states import TERMINAL
+from tests import databases
 from tests.conftest import CHECKOUT
 from tests.engine.desk import FORM_ACCEPTED, Desk
 
@@ -40,17 +40,13 @@ TOOLS: list[tuple[str, dict[str, Any]]] = [
 @contextmanager
 def a_worker() -> Iterator[None]:
     """A worker as a process of its own, on the database of the tests."""
-    settings = connection.settings_dict
-    host = settings["HOST"] or settings["OPTIONS"].get("host", "")
-    name, port = settings["NAME"], settings["PORT"] or "5432"
-    user = f"{settings['USER']}:{settings['PASSWORD']}@" if settings["USER"] else ""
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.engine.worker"],
         cwd=CHECKOUT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=os.environ
-        | {"DATABASE_URL": f"postgresql://{user}/{name}?host={host}&port={port}"}
+        | {"DATABASE_URL": databases.url()}
         | {"CELERY_BROKER_URL": "memory://", "DJANGO_SETTINGS_MODULE": "tests.settings"},
     )
     assert process.stdin is not None

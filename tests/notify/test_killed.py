@@ -8,12 +8,12 @@ import time
 from datetime import datetime, timedelta
 
 import pytest
-from django.db import connection
 
 from approvals.models import Approval
 from mcpdesk.accounts.models import Team
 from mcpdesk.notify.claim import LEASE
 from mcpdesk.notify.models import Message, MessageState
+from tests import databases
 from tests.conftest import CHECKOUT
 from tests.factories import NOW
 from tests.notify.conftest import put, send_due, webhook
@@ -27,10 +27,7 @@ PATIENCE_S = 60.0
 
 def sender(at: datetime) -> subprocess.Popen[bytes]:
     """A process that sends what is due at `at`, on the database of this test."""
-    place = connection.settings_dict
-    host = place["HOST"] or place["OPTIONS"].get("host", "")
-    where = f"{place['USER']}:{place['PASSWORD']}@/{place['NAME']}?host={host}"
-    environment = os.environ | {"DATABASE_URL": f"postgresql://{where}"}
+    environment = os.environ | {"DATABASE_URL": databases.url()}
     command = [sys.executable, "-m", "tests.notify.sender", at.isoformat()]
     return subprocess.Popen(command, cwd=CHECKOUT, env=environment)
 

@@ -148,6 +148,7 @@ def test_what_the_desk_can_follow_is_not_reconciled(
     operation = OperationFactory(server=server, state=state, **ends)
     response = client.post(f"/operations/{operation.pk}/reconcile/", GONE)
     assert response.status_code == 422
+    assert GONE["reason"] in response.content.decode()
     page = client.get(f"/operations/{operation.pk}/reconcile/").content.decode()
     assert "There is nothing to repair" in page
     assert '<form class="card' not in page

@@ -12,6 +12,8 @@ import uvicorn
 from django.db import connection
 from playwright.sync_api import Browser, sync_playwright
 
+from tests import databases
+
 REDIS_URL = os.environ.get("MCPDESK_TEST_REDIS_URL", "")
 
 
@@ -26,7 +28,7 @@ def live_layer(request: pytest.FixtureRequest, transactional_db: None, settings:
     else:
         layer = {
             "BACKEND": "mcpdesk.web.notify_layer.NotifyChannelLayer",
-            "CONFIG": {"database": dict(connection.settings_dict)},
+            "CONFIG": {"database": databases.place()},
         }
     settings.CHANNEL_LAYERS = {"default": layer}
     return str(request.param)

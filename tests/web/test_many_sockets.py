@@ -20,6 +20,7 @@ from websockets.asyncio.client import ClientConnection, connect
 
 from mcpdesk.accounts.models import Membership, Team
 from mcpdesk.audit.log import DESK, record
+from tests import databases
 from tests.conftest import CHECKOUT, free_port
 from tests.factories import MembershipFactory
 
@@ -41,7 +42,7 @@ def process_url() -> Iterator[str]:
         [sys.executable, "-m", "uvicorn", "mcpdesk.asgi:application", *_options(port)],
         cwd=CHECKOUT,
         env=os.environ
-        | {"DATABASE_URL": _database_url(), "DJANGO_SETTINGS_MODULE": "tests.settings"}
+        | {"DATABASE_URL": databases.url(), "DJANGO_SETTINGS_MODULE": "tests.settings"}
         | {"MCPDESK_DB_POOL": str(POOL), "PGAPPNAME": NAME, "REDIS_URL": ""},
     )
     try:
@@ -54,14 +55,6 @@ def process_url() -> Iterator[str]:
 
 def _options(port: int) -> list[str]:
     return ["--port", str(port), "--lifespan", "off", "--log-level", "warning"]
-
-
-def _database_url() -> str:
-    settings = connection.settings_dict
-    host = settings["HOST"] or settings["OPTIONS"].get("host", "")
-    user = f"{settings['USER']}:{settings['PASSWORD']}@" if settings["USER"] else ""
-    port = settings["PORT"] or "5432"
-    return f"postgresql://{user}/{settings['NAME']}?host={host}&port={port}"
 
 
 def _wait_for(url: str, process: "subprocess.Popen[bytes]") -> None:
@@ -118,14 +111,27 @@ async def _open(url: str, cookie: str) -> list[ClientConnection]:
                 ping_interval=None,
                 open_timeout=HEARD_S,
             )
-            assert await _heard(socket) == {"type": "ready"}
+            async with asyncio.timeout(HEARD_S):
+                assert await _heard(socket) == {"type": "ready"}
             return socket
 
     return list(await asyncio.gather(*(one() for _ in range(SOCKETS))))
 
 
 async def _heard(socket: ClientConnection) -> Any:
-    return json.loads(await asyncio.wait_for(socket.recv(), HEARD_S))
+    return json.loads(await socket.recv())
+
+
+async def _told(socket: ClientConnection) -> Any:
+    """The next change; a socket that was open for long has heard signs of life before."""
+    while (message := await _heard(socket)) == {"type": "here"}:
+        pass
+    return message
+
+
+async def _all_told(sockets: list[ClientConnection]) -> list[Any]:
+    async with asyncio.timeout(HEARD_S):
+        return await asyncio.gather(*(_told(socket) for socket in sockets))
 
 
 async def _hold(url: str, member: Membership, cookie: str) -> list[str]:
@@ -133,7 +139,7 @@ async def _hold(url: str, member: Membership, cookie: str) -> list[str]:
     sockets, operation_id = await _open(url, cookie), uuid4()
     during = await asyncio.to_thread(_connections)
     await asyncio.to_thread(_change, member.team, operation_id)
-    heard = await asyncio.gather(*(_heard(socket) for socket in sockets))
+    heard = await _all_told(sockets)
     assert {message["operation"] for message in heard} == {str(operation_id)}
     await asyncio.gather(*(socket.close() for socket in sockets))
     return during

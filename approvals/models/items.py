@@ -1,162 +1,23 @@
-"""The policies, and the inbox: approvals, the votes on them, what people have typed so far."""
+"""The items of the inbox: approvals, the votes on them, what people have typed and said."""
 
 import uuid
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
-from django.db.models import BigIntegerField, F, Func, Q
+from django.db.models import BigIntegerField, F, Q
 from django.db.models.functions import Cast, Extract
 
+from approvals.models.choices import ApprovalState, Audience, Choice, Kind, Shape, Verdict
 from mcpdesk.accounts.models import Team
 from mcpdesk.encryption import EncryptedJSONField
 from tasks_monitor.models import InputRequest, Operation, Server
 
 #: A moment that is always over: the clock looks at the item at its next look.
 AT_ONCE: Final = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-class ClockTimestamp(Func):
-    """The time of the database's clock, not of the transaction's begin."""
-
-    function = "clock_timestamp"
-    arity = 0
-    output_field = models.DateTimeField()
-
-
-class Kind(models.TextChoices):
-    GATE = "gate", "Run this tool?"
-    ANSWER = "answer", "The server asks"
-
-
-class Shape(models.TextChoices):
-    """What kind of answer an item takes; fixed when it is made, so that lists can filter by it."""
-
-    RUN = "run", "Run this tool?"
-    CONFIRM = "confirm", "Confirm"
-    FORM = "form", "Form"
-    CHOOSE = "choose", "Choose"
-    LINK = "link", "Open link"
-    # it can be declined or cancelled
-    UNSHOWN = "unshown", "Cannot be shown as a form"
-    # it can only end with its operation
-    UNOFFERED = "unoffered", "Not offered by this desk"
-
-
-class Audience(models.TextChoices):
-    """Who may decide, fixed when the approval is made (access.put_to reads it)."""
-
-    REQUESTER = "requester", "whoever started it"
-    APPROVERS = "approvers", "the team's approvers"
-    ADMINS = "admins", "the team's admins"
-    PEOPLE = "people", "named people"
-
-
-class ApprovalState(models.TextChoices):
-    OPEN = "open", "Open"
-    DECIDED = "decided", "Decided"
-    WITHDRAWN = "withdrawn", "Withdrawn by the server"
-    SUPERSEDED = "superseded", "Replaced by a changed question"
-    EXPIRED = "expired", "Expired"
-    CLOSED = "closed", "Closed with its operation"
-
-
-class Choice(models.TextChoices):
-    """What a person can say to a server's question (ElicitResult.action)."""
-
-    ACCEPT = "accept", "Accepted"
-    DECLINE = "decline", "Declined"
-    CANCEL = "cancel", "Cancelled"
-
-
-class Verdict(models.TextChoices):
-    """What a person can say to a gate, and what a gate comes to."""
-
-    APPROVE = "approve", "Approved"
-    DENY = "deny", "Denied"
-
-
-class Effect(models.TextChoices):
-    """What a rule of a policy gives (policy.Effect)."""
-
-    ALLOW = "allow", "Allow: it runs at once"
-    ASK = "ask", "Ask: people decide first"
-    DISABLED = "disabled", "Disabled: it is refused"
-
-
-class PolicyRule(models.Model):
-    """One rule of a team's policy. Rules are read in order, and the first that matches decides."""
-
-    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="policy_rules")
-    position = models.PositiveIntegerField()
-    name = models.CharField(max_length=80)
-    enabled = models.BooleanField(default=True)
-    effect = models.CharField(max_length=8, choices=Effect.choices)
-    # as policy.read_rule() takes them; conditions can hold values that are nobody's business
-    match = EncryptedJSONField()
-    ask = models.JSONField()
-    # who answers what the server asks during such a call, as policy.read_ask() takes it; null: the
-    # server's setting decides
-    questions = models.JSONField(null=True)
-    # what an operator decides about such a call that broke takes a second person
-    repairs_need_two = models.BooleanField(default=False)
-    # goes up with each change: an edit of what somebody else changed meanwhile is refused
-    version = models.PositiveIntegerField(default=1)
-    changed_at = models.DateTimeField()
-
-    class Meta:
-        ordering = ["position"]
-        constraints = [
-            # policies.rules_of: an order without ties; moving swaps two within a transaction
-            models.UniqueConstraint(
-                fields=["team", "position"],
-                name="rule_has_its_place",
-                deferrable=models.Deferrable.DEFERRED,
-            ),
-            # the log and the approvals name a rule by its name
-            models.UniqueConstraint(fields=["team", "name"], name="rule_name_per_team"),
-            # a word that nobody knows must not come to be read as a permission
-            models.CheckConstraint(
-                condition=Q(effect__in=Effect.values), name="rule_effect_is_known"
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return self.name
-
-    def as_rule(self) -> dict[str, Any]:
-        """The whole rule, as policy.gate() takes it."""
-        match = self.match if isinstance(self.match, dict) else {"unreadable": True}
-        rest = {
-            "ask": self.ask,
-            "questions": self.questions,
-            "repairs_need_two": self.repairs_need_two,
-        }
-        return {**match, "name": self.name, "effect": self.effect, **rest}
-
-
-class PolicyVersion(models.Model):
-    """The whole of a team's policy as it was from a moment on: the rules that counted, in order."""
-
-    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="policy_versions")
-    # of the database, as in the history of roles: later for whoever waited for the lock
-    at = models.DateTimeField(db_default=ClockTimestamp())
-    # a list of rules, each as policy.read_rule() takes it
-    rules = EncryptedJSONField()
-    # null: what the upgrade found
-    by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
-
-    class Meta:
-        ordering = ["pk"]
-        indexes = [models.Index(fields=["team", "at"], name="policy_version_at")]
-
-    def __str__(self) -> str:
-        return f"The policy of {self.team} from {self.at:%Y-%m-%d} on"
 
 
 #: What the longest can be listed of.
@@ -417,97 +278,3 @@ class Comment(models.Model):
 
     def __str__(self) -> str:
         return f"comment of {self.user}"
-
-
-class ReasonPreset(models.Model):
-    """A reason that a team's people often give, to be picked instead of typed."""
-
-    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="reason_presets")
-    verdict = models.CharField(max_length=8, choices=Verdict.choices)
-    text = models.CharField(max_length=200)
-
-    class Meta:
-        ordering = ["verdict", "pk"]
-        constraints = [
-            models.UniqueConstraint(fields=["team", "verdict", "text"], name="preset_once")
-        ]
-
-    def __str__(self) -> str:
-        return self.text
-
-
-class Remembered(models.Model):
-    """A decision that counts for later calls too, until it ends or is taken back.
-
-    It allows nothing by itself: only a rule whose ask part says so looks at it (recall.find).
-    """
-
-    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="remembered")
-    server = models.ForeignKey(Server, on_delete=models.CASCADE, related_name="+")
-    tool_name = models.CharField(max_length=256)
-    # SHA-256 of the arguments as canonical JSON; empty: with any arguments
-    arguments_digest = models.CharField(max_length=64, blank=True)
-    # only for calls that this person starts; null: anybody of the team
-    starter = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
-    approval = models.ForeignKey(Approval, null=True, on_delete=models.SET_NULL, related_name="+")
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+"
-    )
-    created_at = models.DateTimeField()
-    ends_at = models.DateTimeField()
-    revoked_at = models.DateTimeField(null=True)
-    revoked_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
-    uses = models.PositiveIntegerField(default=0)
-    last_used_at = models.DateTimeField(null=True)
-
-    class Meta:
-        indexes = [
-            # recall.find: what may still be used for one tool
-            models.Index(
-                fields=["team", "server", "tool_name"],
-                condition=Q(revoked_at__isnull=True),
-                name="remembered_in_force",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.tool_name} until {self.ends_at:%Y-%m-%d %H:%M}"
-
-
-class ListPlace(models.TextChoices):
-    """Where a saved list belongs."""
-
-    INBOX = "inbox", "Inbox"
-    OPERATIONS = "operations", "History of operations"
-    APPROVALS = "approvals", "History of approvals"
-    EVENTS = "events", "Audit"
-
-
-class SavedFilter(models.Model):
-    """A named list of one place: of one person, or of the whole team (`user` null)."""
-
-    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="saved_filters")
-    user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="+"
-    )
-    place = models.CharField(max_length=10, choices=ListPlace.choices, default=ListPlace.INBOX)
-    name = models.CharField(max_length=60)
-    # the part of the address that says which list is shown, as its place makes it
-    query = models.CharField(max_length=1024)
-
-    class Meta:
-        ordering = ["name", "pk"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["team", "user", "place", "name"],
-                nulls_distinct=False,
-                name="filter_name_once",
-            )
-        ]
-
-    def __str__(self) -> str:
-        return self.name
