@@ -1,15 +1,11 @@
-"""How far an answer has got on its way to the server, and what was in it."""
+"""How far an answer has got on its way to the server."""
 
 from dataclasses import dataclass
 from datetime import datetime
 
-from approvals import selectors, tree
+from approvals import selectors
 from approvals.models import Approval
-from approvals.question import Question
 from tasks_monitor.models import Delivery, DeliveryState, InputRequest, InputRequestSource
-
-#: Stands in for a secret that was given.
-HIDDEN = "(not shown)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +33,6 @@ def steps(delivery: Delivery | None, request: InputRequest | None) -> list[Step]
     ]
     by_task = request.source == InputRequestSource.TASK
     return found if by_task else [step for step in found if step.label != "Acknowledged"]
-
-
-def answer(asked: Question | None, delivery: Delivery | None) -> list[tree.Row]:
-    """The content that was sent, without what looks like a secret."""
-    if asked is None or delivery is None:
-        return []
-    secret = {field.name for field in asked.fields if field.secret_like}
-    content = delivery.response.get("content", {})
-    return tree.rows({name: HIDDEN if name in secret else content[name] for name in content})
 
 
 def waits_for_others(approval: Approval) -> int:

@@ -6,6 +6,7 @@ of them can stand in for the choice, the token or the confirmation beside it.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date, datetime
 
 from django.http import QueryDict
 
@@ -107,18 +108,19 @@ class Control:
         if self.field.kind is Kind.BOOLEAN:
             default = self.field.default
             return _YES_NO[default] if isinstance(default, bool) else ""
-        return self._titles(_values(self.field.suggestion))
+        return self._words(values_of(self.field.suggestion))
 
     @property
     def shown_values(self) -> str:
         """What stands in it, in words."""
         if self.field.kind is Kind.BOOLEAN:
             return _YES_NO[self.value != "off"]
-        return self._titles(self.values)
+        return self._words(self.values)
 
-    def _titles(self, posted: tuple[str, ...]) -> str:
+    def _words(self, posted: tuple[str, ...]) -> str:
         titles = {choice.value: choice.title for choice in self.field.choices}
-        return ", ".join(titles.get(value, value) for value in posted if value)
+        words = _TIMES.get(self.field.kind, str)
+        return ", ".join(titles.get(value) or words(value) for value in posted if value)
 
 
 def controls(
@@ -128,7 +130,7 @@ def controls(
     shown = schema_form.initial(asked.fields) if typed is None else typed
     return [
         Control(
-            field, number, _values(shown.get(field.name, ())), errors.get(field.name, ""), prefix
+            field, number, values_of(shown.get(field.name, ())), errors.get(field.name, ""), prefix
         )
         for number, field in enumerate(asked.fields)
     ]
@@ -188,10 +190,33 @@ def opened(post: QueryDict) -> frozenset[str]:
     return frozenset(post.getlist("opened"))
 
 
-def _values(shown: object) -> tuple[str, ...]:
+def values_of(shown: object) -> tuple[str, ...]:
+    """What a browser posts, or would post, for one field, as a tuple."""
     if isinstance(shown, str):
         return (shown,)
     return tuple(str(value) for value in shown) if isinstance(shown, list | tuple) else ()
+
+
+def _day(posted: str) -> str:
+    """A date as people write it; what is none stays as it was typed."""
+    try:
+        day = date.fromisoformat(posted)
+    except ValueError:
+        return posted
+    return f"{day.day} {day:%b %Y}"
+
+
+def _moment(posted: str) -> str:
+    """A date and time as people write it, in UTC as the form asks for it."""
+    try:
+        moment = datetime.fromisoformat(posted)
+    except ValueError:
+        return posted
+    clock = f"{moment:%H:%M:%S}" if moment.second else f"{moment:%H:%M}"
+    return f"{moment.day} {moment:%b %Y}, {clock} UTC"
+
+
+_TIMES = {Kind.DATE: _day, Kind.DATETIME: _moment}
 
 
 def _range(field: Field) -> str:

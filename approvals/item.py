@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from approvals import (
+    answered,
     around,
     binding,
     deliveries,
@@ -23,6 +24,7 @@ from approvals import (
     tree,
     votes,
 )
+from approvals.answered import Answer
 from approvals.around import Around
 from approvals.earlier import Earlier
 from approvals.forms import Control
@@ -112,7 +114,7 @@ class Item:
     attempt: Attempt | None
     typed: list[Control]  # what this person had typed, once nothing can be sent any more
     delivery: Delivery | None
-    answer: list[tree.Row]  # what was sent as content
+    answer: Answer | None  # what was sent as content
     waits_for_others: int  # questions of the same round that have no answer yet
     replacement: Approval | None
     earlier_consent: Approval | None  # this member agreed to open the same link before
@@ -228,7 +230,7 @@ def of(
         attempt=attempt,
         typed=[] if stands.can_act else _typed(shown, draft, attempt),
         delivery=delivery,
-        answer=deliveries.answer(asked, delivery),
+        answer=answered.of(asked, delivery),
         waits_for_others=deliveries.waits_for_others(approval),
         replacement=_replacement(approval),
         earlier_consent=opening.agreed_before(approval, member) if asked and asked.link else None,

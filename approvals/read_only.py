@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from approvals import forms, proposal
-from approvals.deliveries import HIDDEN
+from approvals import answered, forms, proposal
 from approvals.forms import Control
 from approvals.models import Approval
 from approvals.question import Question
@@ -39,6 +38,5 @@ def fields(approval: Approval, asked: Question) -> list[ReadField]:
 def _proposed(control: Control, approval: Approval) -> str:
     """In the words of the form. What looks like a secret is not shown, only that there is one."""
     content = (approval.proposal or {}).get("content", {})
-    if control.field.name not in content:
-        return ""
-    return HIDDEN if control.field.secret_like else control.shown_values
+    name = control.field.name
+    return answered.in_words(control.field, content[name]) if name in content else ""

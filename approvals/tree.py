@@ -42,7 +42,7 @@ class Row:
 def rows(value: Any) -> list[Row]:
     """Every name and value, in order; one folded row when there would be too many."""
     if not isinstance(value, dict) or not value:
-        return [] if value in (None, {}) else [Row("(value)", _text(value))]
+        return [] if value in (None, {}) else [Row("(value)", text_of(value))]
     found: list[Row] = []
     for row in _walk(value, 0):
         if len(found) == MAX_ROWS:
@@ -58,10 +58,10 @@ def _walk(value: dict[str, Any] | list[Any], depth: int) -> Iterator[Row]:
             yield Row(str(name), "", depth)
             yield from _walk(part, depth + 1)
         else:
-            yield Row(str(name), _text(part), depth)
+            yield Row(str(name), text_of(part), depth)
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
     """A string stands as it is; what could be taken for another value is written as JSON."""
     if isinstance(value, str) and not _misleads(value):
         return value

@@ -15,7 +15,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.http import url_has_allowed_host_and_scheme
-from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
+from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
 from mcpdesk.accounts.access import Member, Permission
@@ -33,7 +33,8 @@ P = ParamSpec("P")
 View = Callable[Concatenate[MemberRequest, P], HttpResponseBase]
 GuardedView = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
-#: The header of a region that asks without anybody having asked for it (static/js/live.js).
+#: The header of a region that asks without anybody having asked for it, and of the answer to one
+#: that nobody is signed in for any more (static/js/live.js).
 BY_ITSELF = "Desk-Live"
 
 #: What each permission is called in the sentence of a refusal.
@@ -96,7 +97,7 @@ def _to_sign_in(request: HttpRequest) -> HttpResponse:
     A region that asks by itself does not: what is typed elsewhere on the page would be gone.
     """
     if BY_ITSELF in request.headers:
-        return trigger_client_event(HttpResponse(status=403), "desk:signed-out")
+        return HttpResponse(status=403, headers={BY_ITSELF: "signed-out"})
     if getattr(request, "htmx", False):
         response = redirect_to_login(_page_of(request))
         return HttpResponseClientRedirect(response.url)

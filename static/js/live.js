@@ -142,7 +142,9 @@
     const asking = event.detail.triggeringEvent;
     if (asking && asking.type === "live") event.detail.headers["Desk-Live"] = "region";
   });
-  document.addEventListener("desk:signed-out", () => goneFor(4401));
+  document.addEventListener("htmx:afterRequest", (event) => {
+    if (event.detail.xhr.getResponseHeader("Desk-Live") === "signed-out") goneFor(4401);
+  });
 
   // --- no jump: what was opened stays open, the focus stays where it was
   const opened = new Map();

@@ -12,9 +12,11 @@ from django.utils import timezone
 from approvals import rows, selectors, votes
 from approvals.filters import Chosen, Filters, Tab
 from approvals.models import Approval, Verdict, Vote
+from approvals.outcomes import Counted
 from mcpdesk.accounts.access import Member, member_in
 from mcpdesk.accounts.models import Membership, Role
 from tasks_monitor.models import Answerers, Hold, Operation
+from tests.approvals.answers import LATER, confirm, propose, questions_rule
 from tests.approvals.conftest import Ask, Join
 from tests.approvals.gates import a_gate, say
 from tests.factories import AbsenceFactory
@@ -68,6 +70,23 @@ def test_a_row_counts_a_person_and_their_stand_in_once_as_the_item_does(
     counted = votes.progress(gate, timezone.now())
     assert (counted.count, len(counted.votes)) == (1, 2)
     assert "1 of 3 approved" in _text(third)
+
+
+def test_a_row_of_a_question_says_how_many_agree_and_that_nobody_approved_it(
+    ask: Ask, operator: Member, join: Join
+) -> None:
+    questions_rule(operator.team, quorum=3)
+    question, away, stand_in, third = ask(), join(), join(Role.OPERATOR), join()
+    propose(question, away)
+    assert "1 of 3 agreed" in _text(third)
+    AbsenceFactory(team=operator.team, user=away.user, stand_in=stand_in.user)
+    deputy = member_in(stand_in.user, stand_in.team_id, LATER)
+    assert deputy is not None
+    assert isinstance(confirm(question, deputy), Counted)
+    # as on the page of the item: they are one
+    assert votes.progress(question, LATER).count == 1
+    assert "1 of 3 agreed" in _text(third)
+    assert "approved" not in _text(third).partition("1 of 3")[2].partition("</a>")[0]
 
 
 def test_rows_that_several_agree_to_cost_no_query_each(

@@ -57,6 +57,8 @@ def test_a_deactivated_persons_pages_stop_at_once(team: Crew, server: int) -> No
 def test_a_page_that_asks_after_its_session_ended_stays_where_it_is(team: Crew) -> None:
     leaving = team.hire(Role.APPROVER)
     page = leaving.open("/inbox/")
+    expect(page.locator(LIVE)).to_have_text("live")
+    page.wait_for_load_state("networkidle")  # what a page asks once it is live was answered
     page.context.clear_cookies()
     page.evaluate("htmx.trigger(document.querySelector('[data-live]'), 'live')")
     expect(page.locator(LIVE)).to_have_text("signed out")
