@@ -29,6 +29,11 @@ def test_a_question_keeps_its_key_its_method_and_its_params() -> None:
     assert found.params == form()["params"]
 
 
+def test_questions_keep_the_order_in_which_they_came() -> None:
+    keys = ["q", "b", "z", "a", "m", "c"]
+    assert [one.key for one in read_input_requests({key: form() for key in keys})] == keys
+
+
 def test_the_fingerprint_is_that_of_method_and_params_whatever_their_order() -> None:
     one, other = form(), form()
     other["params"] = dict(reversed(other["params"].items()))
