@@ -97,7 +97,7 @@ def _to_sign_in(request: HttpRequest) -> HttpResponse:
     A region that asks by itself does not: what is typed elsewhere on the page would be gone.
     """
     if BY_ITSELF in request.headers:
-        return HttpResponse(status=403, headers={BY_ITSELF: "signed-out"})
+        return HttpResponse(status=204, headers={BY_ITSELF: "signed-out"})
     if getattr(request, "htmx", False):
         response = redirect_to_login(_page_of(request))
         return HttpResponseClientRedirect(response.url)
