@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -12,9 +13,12 @@ from approvals.decide import Said, decide
 from approvals.models import Approval, ApprovalState, Choice, Kind, Verdict, Vote
 from approvals.verdict import Word, decide_gate
 from mcpdesk.accounts.access import Member
+from mcpdesk.accounts.models import Team
 from mcpdesk.accounts.sessions import TEAM_KEY
 from tasks_monitor.models import Delivery, Server
 from tasks_monitor.states import State
+from tests.api.calling import Caller, a_token
+from tests.factories import NOW, AbsenceFactory
 
 _WORDS = {Kind.GATE: ("approve", "deny"), Kind.ANSWER: ("accept", "decline")}
 
@@ -55,6 +59,14 @@ def in_bulk(approval: Approval, member: Member, token: str, *, yes: bool) -> Any
     return browser(member).post(reverse("inbox_several"), form)
 
 
+def by_api(approval: Approval, member: Member, token: str, *, yes: bool) -> Any:
+    """With a token of this person for this team that may all there is, as one from before may."""
+    word = _WORDS[Kind(approval.kind)][0 if yes else 1]
+    said = {"binding": token, "choice": word, "reason": "because"}
+    caller = Caller(*a_token(member.team, member.user))
+    return caller.post(f"/approvals/{approval.pk}/decision", said)
+
+
 def by_verb(approval: Approval, member: Member, token: str, *, yes: bool) -> Any:
     """What a page of tomorrow would call: the member is as stale as the caller's."""
     now = timezone.now()
@@ -72,8 +84,19 @@ PATHS: dict[str, Path] = {
     "page": by_page,
     "htmx": by_htmx,
     "bulk": in_bulk,
+    "api": by_api,
     "verb": by_verb,
 }
+every_path = pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
+#: Where several people speak one after another: the page, and a program with their tokens.
+page_or_api = pytest.mark.parametrize("path", [by_page, by_api], ids=["page", "api"])
+
+
+def always(team: Team, member: Member, stand_in: Member) -> None:
+    """`member` is away, now and for a long time."""
+    AbsenceFactory(
+        team=team, user=member.user, stand_in=stand_in.user, ends_at=NOW.replace(year=2099)
+    )
 
 
 def untouched(approval: Approval) -> bool:

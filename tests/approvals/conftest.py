@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 
 from approvals import intake
-from approvals.models import Approval
+from approvals.models import Approval, Kind
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.models import Role, Team
 from tasks_monitor.models import Answerers, InputRequest
+from tests.approvals.answers import questions_rule
+from tests.approvals.gates import a_gate
 from tests.factories import (
     NOW,
     InputRequestFactory,
@@ -94,3 +96,12 @@ def ask(team: Team, operator: Member) -> Ask:
         return Approval.objects.get(input_request=asked)
 
     return ask
+
+
+@pytest.fixture(params=[Kind.GATE, Kind.ANSWER])
+def item(request: pytest.FixtureRequest, ask: Ask, team: Team, operator: Member) -> Approval:
+    """Something that `operator` started, for two approvers under four eyes."""
+    if request.param == Kind.GATE:
+        return a_gate(operator, {"quorum": 2, "four_eyes": True})
+    questions_rule(team)
+    return ask()

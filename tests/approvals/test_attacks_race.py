@@ -21,6 +21,7 @@ from mcpdesk.accounts.models import Membership, Role, Team
 from tasks_monitor.models import Delivery
 from tasks_monitor.states import State
 from tests.approvals.answers import confirm, propose, questions_rule, token
+from tests.approvals.attacks import by_api, by_page, left, proof
 from tests.approvals.conftest import Ask, Join
 from tests.approvals.gates import a_gate, say
 from tests.factories import AbsenceFactory
@@ -187,6 +188,62 @@ def test_whoever_started_it_gains_nothing_by_speaking_together_with_somebody(
     assert outcomes[1].came_to == Waiting(1, 2)
 
 
+def _two_tokens(
+    operator: Member, join: Join, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Approval, list[bool]]:
+    """Two programs approve for two people at once; whether each was told that it is decided."""
+    approval, first, second = a_gate(operator, {"quorum": 2}), join(), join()
+    answers = _at_once(
+        verdict,
+        monkeypatch,
+        lambda: by_api(approval, first, proof(approval, first), yes=True).json(),
+        lambda: by_api(approval, second, proof(approval, second), yes=True).json(),
+    )
+    return approval, [one["final"] for one in answers]
+
+
+def test_two_who_approve_by_the_api_at_once_are_two(
+    operator: Member, join: Join, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    approval, final = _two_tokens(operator, join, monkeypatch)
+    assert sorted(final) == [False, True]
+    assert left(approval)
+
+
+def test_without_the_lock_two_by_the_api_each_wait_for_the_other(
+    operator: Member, join: Join, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control: both are told to wait for one more, and the call waits for ever."""
+    monkeypatch.setattr(verdict, "locked", _read_without_lock)
+    # writing the words of a vote holds the item's row, which would let the second one wait too
+    monkeypatch.setattr(words, "said", lambda *_: None)
+    both, follow = threading.Barrier(2), verdict._follow
+
+    def after_both_follow(*args: Any) -> Any:
+        found = follow(*args)
+        both.wait(timeout=5)
+        return found
+
+    monkeypatch.setattr(verdict, "_follow", after_both_follow)
+    approval, final = _two_tokens(operator, join, monkeypatch)
+    assert final == [False, False]
+    assert not left(approval)
+
+
+def test_one_person_on_a_page_and_by_their_token_at_once_is_one_person(
+    operator: Member, approver: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    approval = a_gate(operator, {"quorum": 2})
+    _at_once(
+        verdict,
+        monkeypatch,
+        lambda: by_page(approval, approver, proof(approval, approver), yes=True),
+        lambda: by_api(approval, approver, proof(approval, approver), yes=True),
+    )
+    assert Vote.objects.filter(user=approver.user).count() == 1
+    assert not left(approval)
+
+
 def _demoted_on_the_way(
     approver: Member, monkeypatch: pytest.MonkeyPatch, say_it: Callable[[], Any]
 ) -> Any:
@@ -212,6 +269,18 @@ def test_a_role_that_goes_while_the_word_is_on_its_way_counts(
     approval = a_gate(operator)
     outcome = _demoted_on_the_way(approver, monkeypatch, lambda: say(approval, approver))
     assert outcome == Refused(verdict.NOT_YOURS)
+    assert not Vote.objects.exists()
+
+
+def test_a_role_that_goes_while_a_program_speaks_counts(
+    operator: Member, approver: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    approval = a_gate(operator)
+    said = proof(approval, approver)
+    answer = _demoted_on_the_way(
+        approver, monkeypatch, lambda: by_api(approval, approver, said, yes=True)
+    )
+    assert (answer.status_code, answer.json()["detail"]) == (409, verdict.NOT_YOURS)
     assert not Vote.objects.exists()
 
 
