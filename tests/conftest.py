@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
 from pytest_django.plugin import DjangoDbBlocker
 
 from tests.simulator.process import SimulatorProcess
@@ -38,12 +39,21 @@ def simulator(simulator_process: SimulatorProcess) -> SimulatorProcess:
     return simulator_process
 
 
+def _refuse_another_database(cursor: CursorWrapper) -> None:
+    """A pool that was opened before the database of the tests was made stays on the other one."""
+    cursor.execute("SELECT current_database()")
+    (name,) = cursor.fetchone()
+    if name != connection.settings_dict["NAME"]:
+        pytest.exit(f"Something asks {name} while the tests are collected: they would empty it.", 3)
+
+
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
     """The database of the tests, in which the log can be emptied: that is how pytest-django
     cleans up after a test with transactions of its own.
     """
     with django_db_blocker.unblock(), connection.cursor() as cursor:
+        _refuse_another_database(cursor)
         for table in ("audit_event", "audit_seal"):
             cursor.execute(TRUNCATE_TRIGGERS, [table])
             for (trigger,) in cursor.fetchall():

@@ -6,14 +6,8 @@ from django.db import connection
 
 
 def place() -> dict[str, Any]:
-    """Django's settings of the database that the tests are connected to right now.
-
-    Its name is asked for: settings can be those of another one by then.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT current_database()")
-        (name,) = cursor.fetchone()
-    return {**connection.settings_dict, "NAME": name}
+    """Django's settings of the database that the tests are connected to right now."""
+    return dict(connection.settings_dict)
 
 
 def url() -> str:
