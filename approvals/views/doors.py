@@ -71,11 +71,11 @@ def context_of(
 
 
 def story_of(shown: item.Item | gate_item.GateItem) -> dict[str, Any]:
-    """The timeline, and the messages that were sent about the item."""
+    """The timeline, and the messages about the item that this member sees."""
     events = selectors.timeline(shown.approval)
     return {
         "lines": story.lines(events, shown.votes, shown.counted_version),
-        "deliveries": list(notices_sent.of_approval(shown.approval.pk)),
+        "told": notices_sent.of_approval(shown.member, shown.approval.pk),
     }
 
 

@@ -384,5 +384,20 @@ def payload_seen(member: Member, approvals: QuerySet[Any]) -> Q:
     return Q(team_id=member.team_id) & seen
 
 
+def sees_all_messages(member: Member) -> bool:
+    """Whether a member sees what became of every message about an item, whoever it went to.
+
+    Operators and admins do, who mend what does not arrive, and auditors, who read each in the log.
+    Anybody else sees those to themselves.
+    """
+    return member.may(Permission.OPERATE) or member.may(Permission.READ_HISTORY)
+
+
+def messages_seen(member: Member) -> Q:
+    """sees_all_messages() as a condition on rows that have a `team` and a `user`."""
+    mine = Q(team_id=member.team_id)
+    return mine if sees_all_messages(member) else mine & Q(user_id=member.user_id)
+
+
 def _is_of_service(token: ApiToken | None, name: str) -> bool:
     return token is not None and token.user_id is None and token.name == name

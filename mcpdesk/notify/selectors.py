@@ -1,14 +1,19 @@
 """Reading the outbox: what became of messages, for items, channels and the admins' lists."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from uuid import UUID
 
 from django.db.models import Count, Q, QuerySet
 
+from mcpdesk.accounts import access
+from mcpdesk.accounts.access import Member
 from mcpdesk.notify.models import TO_SEND, Alert, Channel, Message, MessageState, Topic
 
 #: How many messages a list of the admins shows.
 SHOWN = 50
+#: How many of them the page of an item shows.
+SHOWN_OF_ITEM = 20
 
 
 def told_about(matter: str, topics: Iterable[Topic]) -> set[int]:
@@ -17,16 +22,30 @@ def told_about(matter: str, topics: Iterable[Topic]) -> set[int]:
     return set(told.values_list("user_id", flat=True))
 
 
-def of_approval(approval_id: UUID) -> QuerySet[Message]:
-    """Every message about one item, oldest first, with its recipient: one query.
-
-    For templates/notify/deliveries.html.
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The latest messages about an item, and how many there are. `whole`: to whomever, not to this
+    member alone.
     """
-    return (
-        Message.objects.filter(matter=f"approval:{approval_id}")
+
+    latest: list[Message]
+    count: int
+    whole: bool
+
+
+def of_approval(member: Member, approval_id: UUID) -> Told:
+    """What this member sees of the messages about one item, the latest first.
+
+    One query; another one to count them where there are more than are shown.
+    """
+    found = (
+        Message.objects.filter(access.messages_seen(member), matter=f"approval:{approval_id}")
         .select_related("user", "channel", "subscription")
-        .order_by("created_at", "pk")
+        .order_by("-created_at", "-pk")
     )
+    latest = list(found[: SHOWN_OF_ITEM + 1])
+    count = found.count() if len(latest) > SHOWN_OF_ITEM else len(latest)
+    return Told(latest[:SHOWN_OF_ITEM], count, access.sees_all_messages(member))
 
 
 def open_alerts(team_id: int) -> QuerySet[Alert]:

@@ -10,7 +10,7 @@ import pytest
 from approvals import notices
 from approvals.models import Approval, ApprovalState, Audience, Choice, Comment
 from mcpdesk.accounts.models import Role, Team
-from mcpdesk.notify import outbox, selectors
+from mcpdesk.notify import outbox
 from mcpdesk.notify.models import (
     Channel,
     Message,
@@ -277,14 +277,3 @@ def test_telling_costs_the_same_for_a_team_of_any_size(
     with django_assert_num_queries(7):
         put(approval)
     assert Message.objects.count() == 15
-
-
-def test_an_item_knows_what_became_of_its_messages_in_one_query(
-    approval: Approval, join: Join, team: Team, django_assert_num_queries: Any
-) -> None:
-    webhook(team)
-    join()
-    put(approval)
-    with django_assert_num_queries(1):
-        recipients = {str(m.user or m.channel) for m in selectors.of_approval(approval.pk)}
-    assert len(recipients) == 2
