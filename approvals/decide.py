@@ -33,7 +33,10 @@ from tasks_monitor.engine import errors as engine_errors
 from tasks_monitor.engine.answer import answer
 from tasks_monitor.models import InputRequest
 
-FOUR_EYES = "You started this, so somebody else must answer. Nothing was sent."
+FOUR_EYES = (
+    "You started this, or made the token that started it, so somebody else must answer. "
+    "Nothing was sent."
+)
 NOT_YOURS = "This question was not put to you, or your role no longer decides. Nothing was sent."
 OVERDUE = "The time to answer this has passed. Nothing was sent."
 NOT_ALLOWED = "That cannot be said to this question."
@@ -120,7 +123,7 @@ def _why_not(approval: Approval, member: Member, said: Said, now: datetime) -> R
     stale = binding.why_not(said.token, approval, user_id=member.user_id, now=now)
     if stale:
         return Refused(stale)
-    if approval.four_eyes and access.is_starter(member, approval.operation):
+    if approval.four_eyes and access.is_requester(member, approval.operation):
         return Refused(FOUR_EYES)
     if not access.may_decide(member, approval):
         return Refused(NOT_YOURS)

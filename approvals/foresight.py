@@ -6,7 +6,7 @@ from typing import Any
 
 from approvals import gate, policy, recall
 from approvals.models import Remembered
-from mcpdesk.accounts.models import User
+from mcpdesk.accounts.models import ApiToken, User
 from tasks_monitor.models import Server
 
 
@@ -38,12 +38,17 @@ class Foreseen:
 
 
 def foresee(
-    server: Server, tool_name: str, arguments: dict[str, Any], user: User | None, now: datetime
+    server: Server,
+    tool_name: str,
+    arguments: dict[str, Any],
+    user: User | None,
+    now: datetime,
+    token: ApiToken | None = None,
 ) -> Foreseen:
     """What gate.request_start() would do with this call; nothing is written.
 
-    Raises engine.errors.Refused.
+    `token`: of the service that would start it, where no person does. Raises engine.errors.Refused.
     """
     found = gate.evaluate(server, tool_name, arguments, user)
-    call = recall.Call(server, tool_name, arguments, user)
+    call = recall.Call(server, tool_name, arguments, user, token)
     return Foreseen(found, recall.find(call, found, now, lock=False))

@@ -84,7 +84,8 @@ def request_start(
     found = evaluate(server, tool_name, arguments, actor.user)
     if found.effect is policy.Effect.DISABLED:
         return _refuse(server, tool_name, found, actor, now)
-    by = recall.find(recall.Call(server, tool_name, arguments, actor.user), found, now, lock=True)
+    wanted = recall.Call(server, tool_name, arguments, actor.user, actor.token)
+    by = recall.find(wanted, found, now, lock=True)
     asks = found.effect is not policy.Effect.ALLOW and by is None
     how: dict[str, Any] = {"reason": reason, "questions_to": questions_to, "repeatable": repeatable}
     started = start(**call, **how, actor=actor, now=now, awaiting_approval=asks)
@@ -287,6 +288,6 @@ def snapshot_of(approval: Approval) -> policy.Snapshot:
     kept = approval.policy if isinstance(approval.policy, dict) else {}
     return policy.Snapshot(
         ask=policy.read_ask(kept.get("ask")),
-        started_by=approval.operation.started_by_id,
+        requesters=access.requesters(approval.operation),
         deadline_at=approval.deadline_at,
     )

@@ -33,7 +33,7 @@ def items(member: Member, filters: ApprovalFilters) -> QuerySet[Approval]:
 
 def whole(lines: list[Approval]) -> list[Approval]:
     """These approvals in their order, with what a row shows."""
-    related = ("server", "started_by", "decided_by", "operation")
+    related = ("server", "decided_by", "operation__started_by", "operation__token")
     approvals = (
         Approval.objects.select_related(*related)
         .defer(*_UNSHOWN)

@@ -65,10 +65,10 @@ def _asked(lines: list[Approval], sealed: bool) -> tuple[dict[Any, Any], dict[An
 
 
 def _plain(approval: Approval, votes: list[Vote]) -> list[Any]:
-    starter, decider = approval.started_by, approval.decided_by
+    decider = approval.decided_by
     return [
         *(approval.pk, approval.operation_id, approval.kind, approval.server.name),
-        *(approval.tool_name, str(starter) if starter else None, approval.audience),
+        *(approval.tool_name, approval.operation.starter, approval.audience),
         *(approval.four_eyes, approval.state, approval.decision or None),
         *(str(decider) if decider else None, "; ".join(f"{v.user}: {v.choice}" for v in votes)),
         *(approval.created_at, approval.closed_at, approval.took_ms),

@@ -206,7 +206,7 @@ def _facts(approval: Approval) -> tuple[tuple[str, str], ...]:
         ("Team", approval.team.name),
         ("Server", operation.server.name),
         ("Tool", operation.tool_name),
-        ("Started by", str(operation.started_by or "a service")),
+        ("Started by", operation.starter),
     ]
     ends = {"Our deadline": approval.deadline_at, "Deadline of the server": operation.expires_at}
     if approval.is_open:

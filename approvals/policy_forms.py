@@ -1,6 +1,7 @@
 """The forms of the policies page: a rule as fields, and a call to try the policy on."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,7 +10,9 @@ from django import forms
 from approvals import policy, policy_ask_form
 from approvals.models import Effect, PolicyRule
 from approvals.policy_ask_form import AskForm, QuestionsForm, boxes
-from mcpdesk.accounts.models import Membership, Role, Team
+from mcpdesk.accounts import tokens
+from mcpdesk.accounts.access import Member
+from mcpdesk.accounts.models import ApiToken, Membership, Role, Team, User
 from tasks_monitor.models import Server
 
 _CLAIMS = (
@@ -26,6 +29,8 @@ _STARTERS = (
     ("service", "A service (no person)"),
 )
 _OFF = {"autocomplete": "off", "spellcheck": "false"}
+#: Before the id of a token: a service would start it, with that token.
+_SERVICE = "service-"
 MAX_ARGUMENTS_CHARS = 20_000
 MAX_CONDITIONS_CHARS = 20_000
 
@@ -134,13 +139,22 @@ class TryForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 3, **_OFF, "class": "code"}),
     )
 
-    def __init__(self, *args: Any, team: Team, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, member: Member, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        names = Server.objects.filter(team=team).order_by("name").values_list("name", flat=True)
-        people = [(str(pk), name) for pk, name in names_of(team).items()]
+        servers = Server.objects.filter(team=member.team_id).order_by("name")
+        names = servers.values_list("name", flat=True)
+        people = [(str(pk), name) for pk, name in names_of(member.team).items()]
+        in_use = tokens.of_services(member).filter(revoked_at__isnull=True)
         self.fields["server"].choices = [(name, name) for name in names]  # type: ignore[attr-defined]
-        self.fields["starter"].choices = [*people, ("", "a service")]  # type: ignore[attr-defined]
+        self.fields["starter"].choices = [*people, *services(in_use)]  # type: ignore[attr-defined]
         self.fields["starter"].required = False
+
+    def started_by(self) -> tuple[User | None, ApiToken | None]:
+        """The person, or the token of the service; neither: a service that has none yet."""
+        chosen: str = self.cleaned_data["starter"]
+        if chosen.startswith(_SERVICE):
+            return None, ApiToken.objects.get(pk=chosen.removeprefix(_SERVICE))
+        return (User.objects.filter(pk=chosen).first() if chosen else None), None
 
     def clean_arguments(self) -> dict[str, Any]:
         try:
@@ -150,6 +164,11 @@ class TryForm(forms.Form):
         if not isinstance(value, dict):
             raise forms.ValidationError("The arguments are a JSON object: {…}.")
         return value
+
+
+def services(found: Iterable[ApiToken]) -> list[tuple[str, str]]:
+    """Choices of a service as the one who starts a call: by these tokens, and by none of them."""
+    return [*((f"{_SERVICE}{one.pk}", str(one)) for one in found), ("", "another service")]
 
 
 def initial_of(rule: PolicyRule) -> Initial:

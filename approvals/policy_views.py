@@ -22,7 +22,6 @@ from mcpdesk.accounts import access
 from mcpdesk.accounts import errors as account_errors
 from mcpdesk.accounts.access import Member, Permission
 from mcpdesk.accounts.guard import MemberRequest, member_required
-from mcpdesk.accounts.models import User
 from mcpdesk.audit.models import Event
 from tasks_monitor.engine.errors import Refused
 from tasks_monitor.models import Server
@@ -49,18 +48,18 @@ class Line:
 def policies(request: MemberRequest) -> HttpResponse:
     """The rules in order, a call to try them on, and who changed what."""
     myself = {"starter": str(request.member.user_id), "arguments": "{}"}
-    return _list(request, TryForm(team=request.member.team, initial=myself))
+    return _list(request, TryForm(member=request.member, initial=myself))
 
 
 @require_POST
 @member_required()
 def try_out(request: MemberRequest) -> HttpResponse:
     """What the policy would say of a call; nothing is written."""
-    form = TryForm(request.POST, team=request.member.team)
+    form = TryForm(request.POST, member=request.member)
     if not form.is_valid():
         return _list(request, form, status=422)
     try:
-        found = _foresee(request, form.cleaned_data)
+        found = _foresee(request, form)
     except Refused as refused:
         form.add_error("arguments", refused.sentence)
         return _list(request, form, status=422)
@@ -205,11 +204,11 @@ def _edit(
     return redirect("policies")
 
 
-def _foresee(request: MemberRequest, call: dict[str, Any]) -> Foreseen:
+def _foresee(request: MemberRequest, form: TryForm) -> Foreseen:
     """What would become of a call of somebody of this team, or of a service."""
-    user = User.objects.filter(pk=int(call["starter"])).first() if call["starter"] else None
+    call, (user, token) = form.cleaned_data, form.started_by()
     server = Server.objects.get(team=request.member.team, name=call["server"])
-    found = foresee(server, call["tool"], call["arguments"], user, timezone.now())
+    found = foresee(server, call["tool"], call["arguments"], user, timezone.now(), token)
     return found if found.by is None or _may_hear_of(request.member, found.by) else found.asked
 
 

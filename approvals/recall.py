@@ -14,23 +14,29 @@ from django.db.models import F, Q, QuerySet
 from approvals import policy, remembered
 from approvals.models import Approval, Remembered, Verdict
 from mcpdesk.accounts import access
-from mcpdesk.accounts.models import User
+from mcpdesk.accounts.models import ApiToken, User
 from mcpdesk.audit.log import DESK, record
 from tasks_monitor.models import Operation, Server
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call that somebody wants to make. `user` None: a service."""
+    """A call that somebody wants to make. `user` None: a service, by `token` where it has one."""
 
     server: Server
     tool_name: str
     arguments: dict[str, Any]
     user: User | None
+    token: ApiToken | None = None
 
     @property
     def user_id(self) -> int | None:
         return self.user.pk if self.user else None
+
+    @property
+    def operation(self) -> Operation:
+        """What access.requesters() reads of an operation, for the one that it would be."""
+        return Operation(started_by_id=self.user_id, token=self.token)
 
 
 @dataclass(slots=True)
@@ -95,10 +101,11 @@ def _is_enough(
     if approval is None or (approval.policy or {}).get("rule") != found.rule:
         # what was said under one rule says nothing about another
         return False
-    if ask.four_eyes and one.created_by_id == call.user_id:
+    requesters = access.requesters(call.operation)
+    if ask.four_eyes and one.created_by_id in requesters:
         return False
     ballots = _ballots(approval, call, ask, now)
-    came_to = policy.decision(policy.Snapshot(ask, call.user_id), ballots, now)
+    came_to = policy.decision(policy.Snapshot(ask, requesters), ballots, now)
     return isinstance(came_to, policy.Approved)
 
 
@@ -111,7 +118,7 @@ def _ballots(approval: Approval, call: Call, ask: policy.Ask, now: datetime) -> 
             audience=ask.audience,
             people=User.objects.filter(pk__in=ask.people),
             four_eyes=ask.four_eyes,
-            operation=Operation(started_by_id=call.user_id),
+            operation=call.operation,
         ),
         now,
     )

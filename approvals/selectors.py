@@ -28,7 +28,7 @@ from approvals.filters import Chosen, Filters, Tab
 from approvals.models import Approval, ApprovalState, Draft, Vote
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member, Permission
-from mcpdesk.accounts.models import User
+from mcpdesk.accounts.models import ApiToken, User
 from mcpdesk.audit.models import Event
 from tasks_monitor.models import Hold, InputRequest, InputRequestState, Payload, Server
 
@@ -54,6 +54,7 @@ _ROW = (
     *("input_request__problem", "input_request__round", "input_request__params"),
 )
 _PEOPLE = User.objects.only("name", "email")
+_TOKENS = ApiToken.objects.only("name", "created_by")
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +167,7 @@ def _whole(queryset: QuerySet[Approval]) -> QuerySet[Approval]:
         "claimed_by",
         "proposed_by",
         "operation__cancel_requested_by",
+        "operation__token",
         "input_request__delivery__answered_by",
     )
 
@@ -254,6 +256,7 @@ def _for_rows(queryset: QuerySet[Approval], member: Member, tab: Tab) -> QuerySe
         .prefetch_related(
             Prefetch("operation__server", Server.objects.only("name")),
             Prefetch("operation__started_by", _PEOPLE),
+            Prefetch("operation__token", _TOKENS),
             Prefetch("decided_by", _PEOPLE),
             Prefetch("claimed_by", _PEOPLE),
             *(["input_request__delivery"] if tab is Tab.DECIDED else []),

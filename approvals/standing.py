@@ -19,6 +19,7 @@ class Standing(StrEnum):
     YOU_AGREED = auto()  # and more people are needed
     CLAIMED = auto()  # by somebody else, for a while
     YOU_STARTED = auto()
+    YOU_MADE_ITS_TOKEN = auto()  # by which a service started it
     ROLE_TOO_SMALL = auto()
     NOT_PUT_TO_YOU = auto()
     OVERDUE = auto()
@@ -56,8 +57,9 @@ def _barred(
     member: Member, approval: Approval, deadline: datetime | None, now: datetime
 ) -> Standing | None:
     """What keeps this member from deciding an open item at all."""
-    if approval.four_eyes and access.is_starter(member, approval.operation):
-        return Standing.YOU_STARTED
+    if approval.four_eyes and access.is_requester(member, approval.operation):
+        started = access.is_starter(member, approval.operation)
+        return Standing.YOU_STARTED if started else Standing.YOU_MADE_ITS_TOKEN
     if not access.may_decide(member, approval):
         too_small = access.was_put_to(member, approval)
         return Standing.ROLE_TOO_SMALL if too_small else Standing.NOT_PUT_TO_YOU

@@ -20,7 +20,10 @@ from mcpdesk.mcp.jsontext import storable
 from tasks_monitor.engine import errors as engine_errors
 from tasks_monitor.engine import gate as engine_gate
 
-FOUR_EYES = "You started this, so somebody else must decide. Nothing was decided."
+FOUR_EYES = (
+    "You started this, or made the token that started it, so somebody else must decide. "
+    "Nothing was decided."
+)
 NOT_YOURS = "This was not put to you, or your role no longer decides. Nothing was decided."
 OVERDUE = "The time to decide this has passed. Nothing was decided."
 NEEDS_REASON = "Say why you deny it: whoever asked reads it. Nothing was decided."
@@ -91,7 +94,7 @@ def _why_not(approval: Approval, member: Member, word: Word, now: datetime) -> s
     stale = binding.why_not(word.token, approval, user_id=member.user_id, now=now)
     if stale:
         return stale
-    if approval.four_eyes and access.is_starter(member, approval.operation):
+    if approval.four_eyes and access.is_requester(member, approval.operation):
         return FOUR_EYES
     if not access.may_decide(member, approval):
         return NOT_YOURS

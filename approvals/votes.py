@@ -138,7 +138,7 @@ def _timeless(approval: Approval) -> policy.Snapshot:
     if approval.policy is not None:
         return replace(snapshot_of(approval), deadline_at=None)
     ask = policy.Ask(four_eyes=approval.four_eyes)
-    return policy.Snapshot(ask, approval.operation.started_by_id, None)
+    return policy.Snapshot(ask, access.requesters(approval.operation), None)
 
 
 def counted_version(approval: Approval) -> int:

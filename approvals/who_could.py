@@ -11,18 +11,19 @@ from approvals import policy, policy_versions
 from approvals.gate import annotations_of
 from approvals.policy.eligible import Away, Person, Standing, standings
 from mcpdesk.accounts import access
-from mcpdesk.accounts.models import AbsenceSpan, Role, RoleSpan, Team, User
+from mcpdesk.accounts.models import AbsenceSpan, ApiToken, Role, RoleSpan, Team, User
 from tasks_monitor.models import Server
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call that nobody makes. `starter` None: a service."""
+    """A call that nobody makes. `starter` None: a service, by `token` where it has one."""
 
     server: str
     tool: str
     arguments: Mapping[str, Any]
     starter: User | None
+    token: ApiToken | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,8 @@ def _lines(
     away = [Away(one.user_id, one.stand_in_id) for one in _away_at(team, moment)]
     users = {span.user_id: span.user for span in spans}
     started_by = call.starter.pk if call.starter else None
-    found = standings(ask, started_by, people, away)
+    made_token = call.token.created_by_id if call.token else None
+    found = standings(ask, started_by, people, away, made_token)
     lines = [
         Line(
             users[one.user_id],

@@ -43,10 +43,9 @@ def _payloads(entries: list[HistoryEntry]) -> dict[Any, Payload]:
 
 def _plain(operation: Operation) -> list[Any]:
     line: HistoryEntry = operation.history
-    starter = operation.started_by
     return [
         *(operation.pk, operation.server.name, operation.tool_name),
-        *(str(starter) if starter else None, operation.reason, line.state, line.is_error),
+        *(operation.starter, operation.reason, line.state, line.is_error),
         *(operation.explanation, operation.error_code, line.created_at, line.finished_at),
         *(line.took_ms, line.people_ms, line.server_ms),
     ]

@@ -89,7 +89,7 @@ def page(lines: QuerySet[HistoryEntry], cursor: str) -> Slice[Operation]:
 
 def shown_operations(member: Member) -> QuerySet[Operation]:
     """The operations this member may know of, for looking one up."""
-    related = ("server", "started_by", "cancel_requested_by")
+    related = ("server", "started_by", "token", "cancel_requested_by")
     found = in_team(member, Operation.objects.select_related(*related).defer(*_ENCRYPTED))
     return found.annotate(on_legal_hold=Exists(legal.over_operations()))
 

@@ -12,11 +12,11 @@ from approvals.policy.model import Ask, AtDeadline
 class Snapshot:
     """What was fixed when the item was made: changing a rule never changes an approval.
 
-    `started_by` is the id of whoever started it (None: a service); `deadline_at` is aware UTC.
+    `requesters` are the ids of who asked for it (access.requesters); `deadline_at` is aware UTC.
     """
 
     ask: Ask
-    started_by: int | None
+    requesters: frozenset[int]
     deadline_at: datetime | None = None
 
 
@@ -71,7 +71,7 @@ def decision(snapshot: Snapshot, votes: Iterable[Ballot], now: datetime) -> Deci
     """What the votes come to at `now`.
 
     One refusal refuses. A person counts once, and so do a person and whoever stands in for them;
-    under four eyes whoever started it never counts, nor whoever acts for them, nor they for
+    under four eyes whoever asked for it never counts, nor whoever acts for them, nor they for
     anybody. A vote at or after the deadline never does. Time alone expires or denies, and never
     approves.
     """
@@ -94,6 +94,6 @@ def decision(snapshot: Snapshot, votes: Iterable[Ballot], now: datetime) -> Deci
 
 
 def _counts(snapshot: Snapshot, ballot: Ballot) -> bool:
-    if snapshot.ask.four_eyes and snapshot.started_by in ballot.people:
+    if snapshot.ask.four_eyes and not snapshot.requesters.isdisjoint(ballot.people):
         return False
     return snapshot.deadline_at is None or ballot.at < snapshot.deadline_at

@@ -44,10 +44,17 @@ class Standing:
 
 
 def standings(
-    ask: Ask, started_by: int | None, people: Sequence[Person], away: Iterable[Away]
+    ask: Ask,
+    started_by: int | None,
+    people: Sequence[Person],
+    away: Iterable[Away],
+    made_token: int | None = None,
 ) -> list[Standing]:
-    """Everybody's standing towards one question, in the order of `people`."""
-    asking = _Asking(ask, started_by, tuple(people), tuple(away))
+    """Everybody's standing towards one question, in the order of `people`.
+
+    `made_token`: who made the token of the service that started it, where no person did.
+    """
+    asking = _Asking(ask, started_by, tuple(people), tuple(away), made_token)
     return [asking.standing(person) for person in people]
 
 
@@ -57,12 +64,15 @@ class _Asking:
     started_by: int | None
     people: tuple[Person, ...]
     away: tuple[Away, ...]
+    made_token: int | None
 
     def standing(self, person: Person) -> Standing:
         if not person.decides:
             return Standing(person.user_id, False, f"the role {person.role} decides nothing")
         if self._barred(person):
-            return Standing(person.user_id, False, "four eyes: they started it")
+            started = person.user_id == self.started_by
+            did = "started it" if started else "made the token of the service that started it"
+            return Standing(person.user_id, False, f"four eyes: they {did}")
         why = self._asked(person, self.ask.audience, self.ask.people)
         if why:
             return Standing(person.user_id, True, why)
@@ -81,7 +91,7 @@ class _Asking:
         return Standing(person.user_id, False, f"it is put to others, and they are {person.role}")
 
     def _barred(self, person: Person) -> bool:
-        return self.ask.four_eyes and person.user_id == self.started_by
+        return self.ask.four_eyes and person.user_id in (self.started_by, self.made_token)
 
     def _asked(self, person: Person, audience: Audience, named: tuple[int, ...]) -> str:
         """Why it is put to this very person; empty: it is not."""

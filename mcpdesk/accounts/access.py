@@ -204,29 +204,44 @@ def put_to(member: Member) -> Q:
     to_me = _in_own_right(member)
     for away in member.stands_in_for:
         to_me |= _in_own_right(away)
-    return to_me & ~started_by_same(member)
+    return to_me & ~asked_for_by(member)
 
 
 def _in_own_right(member: Member) -> Q:
-    """Approvals put to this very member. Whoever started it is left out of four eyes altogether."""
+    """Approvals put to this very member. Four eyes leave out whoever asked for it altogether."""
     to_me = Q(audience="requester", operation__started_by=member.user_id)
     # a sub-query: a join would give an approval once for each person named
     to_me |= Q(Exists(User.objects.filter(pk=member.user_id, approvals_put_to=OuterRef("pk"))))
     to_me |= Q(audience__in=audiences_of(member.role))
-    return Q(team_id=member.team_id) & to_me & ~started_by_same(member)
+    return Q(team_id=member.team_id) & to_me & ~asked_for_by(member)
 
 
-def started_by_same(member: Member) -> Q:
-    """Four eyes: whoever started it, or had it sent again, cannot decide it, on any path and in
-    any role.
-    """
+def asked_for_by(member: Member) -> Q:
+    """Four eyes: one of its requesters() cannot decide it, on any path and in any role."""
     theirs = Q(operation__started_by=member.user_id) | Q(operation__again_by=member.user_id)
+    by_service = Q(operation__started_by__isnull=True)
+    theirs |= by_service & Q(operation__token__created_by=member.user_id)
     return Q(four_eyes=True) & theirs
+
+
+def requesters(operation: OperationLike) -> frozenset[int]:
+    """Who asked for it, by their ids: whoever started it or had it sent again, and, where a service
+    started it, whoever made its token: they have held its secret, and can start in its name.
+    """
+    found = {operation.started_by_id, operation.again_by_id}
+    if operation.started_by_id is None and operation.token is not None:
+        found.add(operation.token.created_by_id)
+    return frozenset(pk for pk in found if pk is not None)
 
 
 def is_starter(member: Member, operation: OperationLike) -> bool:
     """Whether this member started the operation, or had it sent again."""
     return member.user_id in (operation.started_by_id, operation.again_by_id)
+
+
+def is_requester(member: Member, operation: OperationLike) -> bool:
+    """Whether this member asked for it, themselves or by a service whose token they made."""
+    return member.user_id in requesters(operation)
 
 
 def was_put_to(member: Member, approval: ApprovalLike) -> bool:
@@ -254,7 +269,7 @@ def acting_for_rows(member: Member) -> Case | Value:
     if not member.stands_in_for:
         return Value(None, output_field=IntegerField())
     whens = [When(_in_own_right(away), then=Value(away.user_id)) for away in member.stands_in_for]
-    own = When(_in_own_right(member) | started_by_same(member), then=Value(None))
+    own = When(_in_own_right(member) | asked_for_by(member), then=Value(None))
     return Case(own, *whens, default=Value(None), output_field=IntegerField())
 
 
@@ -293,7 +308,7 @@ def _rights(
     approval: DecidedLike, members: list[Membership], away: list[Absence]
 ) -> frozenset[Right]:
     operation = approval.operation
-    barred = {operation.started_by_id, operation.again_by_id} if approval.four_eyes else set()
+    barred = requesters(operation) if approval.four_eyes else frozenset()
     here = [m for m in members if m.team_id == approval.team_id and m.user_id not in barred]
     named = {user.pk for user in approval.people.all()}
     named |= {operation.started_by_id} if approval.audience == "requester" else set()
@@ -330,11 +345,10 @@ def _in_force(at: datetime | None, **more: Any) -> QuerySet[Absence]:
 
 
 def _allowed(approval: DecidedLike) -> QuerySet[Membership]:
-    """Who may decide at all: without whoever started it where four eyes are asked."""
+    """Who may decide at all: without whoever asked for it where four eyes are asked."""
     found = deciding_members(approval.team_id)
-    operation = approval.operation
-    starters = [pk for pk in (operation.started_by_id, operation.again_by_id) if pk is not None]
-    return found.exclude(user_id__in=starters) if approval.four_eyes else found
+    barred = requesters(approval.operation) if approval.four_eyes else frozenset()
+    return found.exclude(user_id__in=barred)
 
 
 def _deciders_in_own_right(approval: DecidedLike) -> QuerySet[Membership]:

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Final
 
 from django.db import models
+from django.db.models import QuerySet
 
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member, Permission
@@ -112,9 +113,21 @@ def holder(token: ApiToken, now: datetime) -> Member | None:
     return access.member_in(token.user, token.team_id, now)
 
 
+def of_services(member: Member) -> QuerySet[ApiToken]:
+    """The tokens of the team's services by name, with those that open nothing any more; for whoever
+    sees tokens: admins.
+    """
+    if not member.may(Permission.ADMINISTER):
+        return ApiToken.objects.none()
+    theirs = ApiToken.objects.filter(team=member.team_id, user__isnull=True)
+    return theirs.order_by("name", "-created_at")
+
+
 def allows(token: ApiToken, scope: Scope) -> bool:
-    """Whether the token was made for this; a service decides nothing, whatever its row says."""
-    return scope in token.scopes and not (token.user_id is None and scope == Scope.DECIDE)
+    """Whether the token was made for this; a service never does what takes a person, whatever its
+    row says.
+    """
+    return scope in token.scopes and (token.user_id is not None or NEEDS[scope] in access.SERVICE)
 
 
 def note_use(token: ApiToken, now: datetime) -> None:

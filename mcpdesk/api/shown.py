@@ -49,13 +49,6 @@ def needs(operation: Operation) -> Needs | None:
     return Needs.PEOPLE if state in _WAITS_FOR_PEOPLE else None
 
 
-def starter(operation: Operation) -> str:
-    """The person's name, or the service's."""
-    if operation.started_by is not None:
-        return str(operation.started_by)
-    return operation.token.name if operation.token is not None else "a service"
-
-
 def operation_row(operation: Operation) -> dict[str, Any]:
     return {
         "id": operation.pk,
@@ -65,7 +58,7 @@ def operation_row(operation: Operation) -> dict[str, Any]:
         "words": wording.outcome(operation),
         "outcome": outcome(operation),
         "needs": needs(operation),
-        "started_by": starter(operation),
+        "started_by": operation.starter,
         "by_service": operation.started_by_id is None,
         "adopted": operation.adopted,
         "reason": operation.reason,
@@ -128,7 +121,7 @@ def approval_row(approval: Approval) -> dict[str, Any]:
         "decision": approval.decision or None,
         "server": approval.operation.server.name,
         "tool": approval.operation.tool_name,
-        "started_by": starter(approval.operation),
+        "started_by": approval.operation.starter,
         "reason": approval.operation.reason,
         "created_at": approval.created_at,
         "deadline_at": approval.deadline_at,

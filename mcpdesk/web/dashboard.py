@@ -21,6 +21,12 @@ SERVER_ROWS: Final = 8
 #: Names suggested for the filter by tool.
 TOOL_NAMES: Final = 300
 
+#: What a line says of its operation.
+_RELATED: Final = ("operation__server", "operation__started_by", "operation__token")
+_NAMES: Final = (
+    *("operation__server__name", "operation__token__name"),
+    *("operation__started_by__name", "operation__started_by__email"),
+)
 _OPEN: Final = tuple(state for state in State if state not in TERMINAL)
 
 
@@ -83,11 +89,10 @@ def longest_waiting(member: Member) -> list[Waiting]:
 
 def _open_items(member: Member) -> Iterable[Waiting]:
     rows = in_team(member, Approval.objects.filter(state=ApprovalState.OPEN))
-    related = rows.select_related("operation__server", "operation__started_by")
+    related = rows.select_related(*_RELATED)
     shown = related.only(
         *("team", "kind", "audience", "created_at", "operation__team", "operation__tool_name"),
-        *("operation__server__name", "operation__started_by__name"),
-        "operation__started_by__email",
+        *_NAMES,
     )
     for item in shown.prefetch_related("people").order_by("created_at", "pk")[:WAITING_ROWS]:
         url = reverse("inbox_item", args=[item.pk])
@@ -107,11 +112,10 @@ def _for_whom(item: Approval) -> str:
 
 def _broken(member: Member) -> Iterable[Waiting]:
     rows = in_team(member, HistoryEntry.objects.filter(state__in=NEEDS_OPERATOR))
-    related = rows.select_related("operation__server", "operation__started_by")
+    related = rows.select_related(*_RELATED)
     shown = related.only(
         *("state", "state_since", "operation__team", "operation__tool_name"),
-        *("operation__server__name", "operation__started_by__name"),
-        "operation__started_by__email",
+        *_NAMES,
     )
     for entry in shown.order_by("state_since")[:WAITING_ROWS]:
         url = reverse("operation", args=[entry.operation_id])

@@ -95,7 +95,7 @@ def _notice(
             ("Team", operation.team.name),
             ("Server", operation.server.name),
             ("Tool", operation.tool_name),
-            ("Started by", str(operation.started_by or "a service")),
+            ("Started by", operation.starter),
         ),
         data=_data(operation, after, now),
         step="" if ended else now.isoformat(),

@@ -183,6 +183,13 @@ class Operation(models.Model):
         return f"{self.tool_name} ({self.get_state_display()})"
 
     @property
+    def starter(self) -> str:
+        """Who started it: a person's name, or a service's."""
+        if self.started_by is not None:
+            return str(self.started_by)
+        return self.token.name if self.token is not None else "a service"
+
+    @property
     def api_key(self) -> str | None:
         """The idempotency key as the program gave it that started this; None: none did."""
         key = self.idempotency_key or ""

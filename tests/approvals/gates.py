@@ -32,7 +32,7 @@ def request(member: Member, arguments: dict[str, Any] | None = None, **more: Any
         server_id=server.pk,
         tool_name=more.pop("tool", "deploy_project"),
         arguments=given,
-        actor=Actor.person(member),
+        actor=more.pop("actor", None) or Actor.person(member),
         now=NOW,
         **more,
     )

@@ -39,7 +39,7 @@ def test_asked_it_waits_with_its_gate_and_nothing_is_due(operator: Member) -> No
     assert (approval.kind, approval.audience) == (Kind.GATE, Audience.APPROVERS)
     assert (approval.four_eyes, approval.deadline_at) == (True, NOW + timedelta(hours=1))
     snapshot = snapshot_of(approval)
-    assert (snapshot.ask.quorum, snapshot.started_by) == (2, operator.user_id)
+    assert (snapshot.ask.quorum, snapshot.requesters) == (2, {operator.user_id})
 
 
 def test_a_team_without_rules_asks_one_approver_who_did_not_start_it(operator: Member) -> None:

@@ -15,11 +15,12 @@ from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import Membership, Role, User
-from mcpdesk.audit.log import DESK
+from mcpdesk.audit.log import DESK, Actor
 from mcpdesk.audit.models import Event
 from tasks_monitor.engine.servers import change_server
 from tasks_monitor.models import Operation, Server
 from tasks_monitor.states import State
+from tests.api.calling import a_token
 from tests.approvals.attacks import as_it_is
 from tests.approvals.conftest import Join
 from tests.approvals.gates import LATER, a_gate, request, rule, say
@@ -159,6 +160,19 @@ def test_what_a_service_started_is_remembered_for_the_team_and_counts_for_servic
     remembered.remember(gate.pk, member=approver, scope=TEAM, now=LATER)
     assert not asks(operator, call)
     assert foresee(server, "deploy_project", ARGUMENTS, None, NOW).by is not None
+
+
+def test_what_the_maker_of_a_token_approved_counts_for_others_and_not_for_that_service(
+    operator: Member, server: Server, join: Join
+) -> None:
+    maker = join(Role.ADMIN)
+    left(operator, server, maker, scope=TEAM, ask={"four_eyes": True})
+    for created_by, asks_first in ((maker.user, True), (join(Role.ADMIN).user, False)):
+        token, _ = a_token(operator.team, name=f"bot of {created_by}", created_by=created_by)
+        foreseen = foresee(server, "deploy_project", ARGUMENTS, None, NOW, token)
+        assert (foreseen.by is None) is asks_first
+        actor = Actor.by_token(token)
+        assert asks(operator, {"arguments": ARGUMENTS, "server": server}, actor=actor) is asks_first
 
 
 def test_one_approval_is_remembered_once(

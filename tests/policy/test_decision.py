@@ -30,7 +30,7 @@ def a_snapshot(
     at_deadline: AtDeadline = AtDeadline.EXPIRE,
 ) -> Snapshot:
     ask = Ask(quorum=quorum, four_eyes=four_eyes, at_deadline=at_deadline)
-    return Snapshot(ask, STARTER, deadline_at)
+    return Snapshot(ask, frozenset({STARTER}), deadline_at)
 
 
 def yes(user_id: int, minute: int = 0, acted_for: int | None = None) -> Ballot:

@@ -16,6 +16,7 @@ from approvals.who_could import Call
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.models import Absence, Membership, Role, Team, User
+from tests.api.calling import a_token
 from tests.factories import (
     NOW,
     ApprovalFactory,
@@ -186,3 +187,17 @@ def test_who_stood_in_before_the_absence_was_changed_is_known() -> None:
     assert (second.pk, away.pk) not in _rights(who_could.answer(team, call, before))
     assert (second.pk, away.pk) in _rights(who_could.answer(team, call, clock()))
     assert (first.pk, away.pk) not in _rights(who_could.answer(team, call, clock()))
+
+
+@pytest.mark.django_db
+def test_who_made_the_token_of_a_service_could_not_decide_what_it_starts() -> None:
+    admin = MembershipFactory(role=Role.ADMIN)
+    team, other = admin.team, MembershipFactory(team=admin.team, role=Role.ADMIN).user
+    ask = {"audience": "admins", "four_eyes": True}
+    who = Who(Member(admin.user, team, Role.ADMIN), NOW)
+    policies.add_rule({"name": "one", "effect": "ask", "ask": ask}, who=who)
+    token, _ = a_token(team, created_by=admin.user)
+    found = who_could.answer(team, Call("s", "t", {}, None, token), clock())
+    lines = {line.person: line.standing for line in found.lines}
+    assert (lines[admin.user].may, lines[other].may) == (False, True)
+    assert lines[admin.user].why.endswith("they made the token of the service that started it")

@@ -7,6 +7,7 @@ import pytest
 from django.test import Client
 
 from mcpdesk.accounts.models import Membership, Role, RoleSpan
+from tests.api.calling import a_token
 from tests.factories import MembershipFactory, ServerFactory
 from tests.web.browsing import signed_in
 
@@ -79,3 +80,19 @@ def _answer(client: Client, given: dict[str, Any]) -> str:
     response = client.post("/team/who-could/", given)
     assert response.status_code == 200
     return response.content.decode()
+
+
+def test_an_admin_asks_of_a_service_by_its_token_and_its_maker_is_barred() -> None:
+    admin = MembershipFactory(role=Role.ADMIN)
+    token, _ = a_token(admin.team, created_by=admin.user)
+    given = form(admin, datetime.now(UTC), starter=f"service-{token.pk}")
+    page = signed_in(admin).post("/team/who-could/", given).content.decode()
+    assert "started by the service deploy-bot" in page
+    assert "they made the token of the service that started it" in page
+
+
+def test_an_auditor_is_not_told_of_tokens(client: Client, auditor: Membership) -> None:
+    token, _ = a_token(auditor.team)
+    assert "deploy-bot" not in client.get("/team/who-could/").content.decode()
+    given = form(auditor, datetime.now(UTC), starter=f"service-{token.pk}")
+    assert client.post("/team/who-could/", given).status_code == 422

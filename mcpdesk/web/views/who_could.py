@@ -10,10 +10,11 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
 from approvals import who_could
-from approvals.policy_forms import TryForm
-from mcpdesk.accounts.access import Permission
+from approvals.policy_forms import TryForm, services
+from mcpdesk.accounts import tokens
+from mcpdesk.accounts.access import Member, Permission
 from mcpdesk.accounts.guard import MemberRequest, member_required
-from mcpdesk.accounts.models import Team, User
+from mcpdesk.accounts.models import User
 
 
 class WhoCouldForm(TryForm):
@@ -23,11 +24,14 @@ class WhoCouldForm(TryForm):
     time = forms.TimeField(widget=forms.TimeInput(attrs={"type": "time"}, format="%H:%M"))
     field_order = ("day", "time", "server", "tool", "starter", "arguments")
 
-    def __init__(self, *args: Any, team: Team, **kwargs: Any) -> None:
-        super().__init__(*args, team=team, **kwargs)
-        people = User.objects.filter(role_spans__team=team).distinct().order_by("name", "pk")
+    def __init__(self, *args: Any, member: Member, **kwargs: Any) -> None:
+        super().__init__(*args, member=member, **kwargs)
+        people = (
+            User.objects.filter(role_spans__team=member.team_id).distinct().order_by("name", "pk")
+        )
         choices = [(str(one.pk), str(one)) for one in people]
-        self.fields["starter"].choices = [*choices, ("", "a service")]  # type: ignore[attr-defined]
+        ever = services(tokens.of_services(member))
+        self.fields["starter"].choices = [*choices, *ever]  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
@@ -52,14 +56,13 @@ def show(request: MemberRequest) -> HttpResponse:
     team = request.member.team
     now = timezone.localtime()
     at_once = {"day": now.date(), "time": now.time(), "arguments": "{}"}
-    form = WhoCouldForm(request.POST or None, team=team, initial=at_once)
+    form = WhoCouldForm(request.POST or None, member=request.member, initial=at_once)
     if request.method != "POST":
         return render(request, "web/who_could.html", {"form": form})
     if not form.is_valid():
         return render(request, "web/who_could.html", {"form": form}, status=422)
     given = form.cleaned_data
-    starter = User.objects.filter(pk=given["starter"]).first() if given["starter"] else None
-    call = who_could.Call(given["server"], given["tool"], given["arguments"], starter)
+    call = who_could.Call(given["server"], given["tool"], given["arguments"], *form.started_by())
     found = who_could.answer(team, call, given["moment"])
     context = {"form": form, "found": found, "moment": given["moment"], "call": call}
     return render(request, "web/who_could.html", context)
