@@ -1,17 +1,21 @@
 """What may go: old batches as a whole, and the names of a person. The chain stays whole."""
 
 import json
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 
 from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import Team, User
-from mcpdesk.audit import erasing, pruning
+from mcpdesk.audit import erasing, pruning, verifying
 from mcpdesk.audit.canonical import commitment
 from mcpdesk.audit.erasing import erase_names
 from mcpdesk.audit.findings import Fault
+from mcpdesk.audit.lines import Salts, salts
 from mcpdesk.audit.log import DESK, record
 from mcpdesk.audit.models import Event, LegalHold, Seal
 from mcpdesk.audit.pruning import prunable, prune
@@ -196,3 +200,56 @@ class TestErasing:
         erased = f"erased:{commitment(nina.log_salt, nina.name)}"
         attack("UPDATE audit_event SET actor_name = %s WHERE id = %s", erased, event.pk)
         assert [(f.fault, f.event_id) for f in findings(team)] == [(Fault.CHANGED, event.pk)]
+
+
+class TestErasingWhileSomebodyVerifies:
+    """A verification that has read the salts meets an erasure before it has read the events."""
+
+    @pytest.fixture
+    def erasing_in_the_middle(
+        self, nina: User, happen: Happen, monkeypatch: pytest.MonkeyPatch
+    ) -> Iterator[None]:
+        happen(4)
+        seal()
+        with ThreadPoolExecutor(1) as somebody_else:
+            begun: list[Future[int]] = []
+
+            def salts_then_an_erasure() -> Salts:
+                known = salts()
+                begun.append(somebody_else.submit(_erase_and_hang_up, nina))
+                _until_it_is_done_or_waits(begun[0])
+                return known
+
+            monkeypatch.setattr(verifying, "salts", salts_then_an_erasure)
+            yield
+            assert begun[0].result(10) == 2
+
+    def test_it_waits_and_the_log_is_whole(self, erasing_in_the_middle: None, team: Team) -> None:
+        assert findings(team) == []
+
+    def test_without_the_lock_a_whole_log_is_called_changed(
+        self, erasing_in_the_middle: None, team: Team, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(erasing, "be_alone_with_it", lambda: None)
+        assert {found.fault for found in findings(team)} == {Fault.CHANGED}
+
+
+def _erase_and_hang_up(user: User) -> int:
+    try:
+        return erase_names(User.objects.get(pk=user.pk))
+    finally:
+        connection.close()
+
+
+def _until_it_is_done_or_waits(erasure: "Future[int]") -> None:
+    waits = (
+        "SELECT EXISTS (SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database"
+        " WHERE d.datname = current_database() AND l.locktype = 'advisory' AND NOT l.granted)"
+    )
+    deadline = time.monotonic() + 10
+    while not erasure.done():
+        with connection.cursor() as cursor:
+            cursor.execute(waits)
+            if cursor.fetchone()[0]:
+                return
+        assert time.monotonic() < deadline, "the erasure neither ended nor waited"
