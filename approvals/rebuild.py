@@ -39,23 +39,27 @@ def _rebuild(operation: Operation) -> None:
     team_id = operation.team_id
     numbers = [*of_new(operation), *blind.open_numbers(team_id, operation.explanation)]
     numbers += sealed(team_id, *_carried(operation))
+    deciders: list[int] = []
     for approval in Approval.objects.filter(operation=operation).defer("proposal"):
-        votes = _said(approval)
+        marks, reasons = _said(approval)
         asked = _opened(InputRequest, approval.input_request_id, "params")
         own = words.of_item(operation, approval.pk, asked)
-        Approval.objects.filter(pk=approval.pk).update(words=_bounded([*own, *votes]))
-        numbers += votes
-    HistoryEntry.objects.filter(pk=operation.pk).update(words=_bounded(numbers))
+        Approval.objects.filter(pk=approval.pk).update(words=_bounded([*marks, *own, *reasons]))
+        deciders += marks
+        numbers += reasons
+    # in front, as words.add() puts them: a server that says much crowds nobody out
+    HistoryEntry.objects.filter(pk=operation.pk).update(words=_bounded([*deciders, *numbers]))
 
 
-def _said(approval: Approval) -> list[int]:
-    """Who voted, and in which words."""
-    found: list[int] = []
+def _said(approval: Approval) -> tuple[list[int], list[int]]:
+    """The marks of who voted, and the words in which they did."""
+    marks: list[int] = []
+    words: list[int] = []
     for vote in Vote.objects.filter(approval=approval).defer("reason"):
         reason = _opened(Vote, vote.pk, "reason")
-        found.append(blind.mark(approval.team_id, blind.DECIDED, vote.user_id))
-        found += sealed(approval.team_id, reason if isinstance(reason, str) else "")
-    return found
+        marks.append(blind.mark(approval.team_id, blind.DECIDED, vote.user_id))
+        words += sealed(approval.team_id, reason if isinstance(reason, str) else "")
+    return marks, words
 
 
 def _carried(operation: Operation) -> list[str]:

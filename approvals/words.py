@@ -33,6 +33,6 @@ def said(approval: Approval, user_id: int, reason: str) -> None:
     """This person voted, and why they did: in the transaction of the vote."""
     team_id = approval.team_id
     mark = blind.mark(team_id, blind.DECIDED, user_id)
-    add(Approval.objects.filter(pk=approval.pk), [mark, *sealed(team_id, reason)])
+    add(Approval.objects.filter(pk=approval.pk), sealed(team_id, reason), first=[mark])
     mark_decided(approval.operation_id, team_id, user_id)
     say(approval.operation, reason)

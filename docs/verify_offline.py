@@ -89,8 +89,8 @@ def check_seal(value, number, previous, keys):
     if seal["number"] != number or seal["previous"] != previous:
         sys.exit(f"Seal {number} is missing, or not the one that followed")
     lines = hashlib.sha256(base64.b64decode(value["lines"])).hexdigest()
-    key, signature = keys.get(seal["key"], bytes(32)), bytes.fromhex(value["signature"])
-    if seal["lines"] != lines or not is_signed(message, signature, key):
+    key, signature = keys.get(seal["key"]), bytes.fromhex(value["signature"])
+    if seal["lines"] != lines or key is None or not is_signed(message, signature, key):
         sys.exit(f"Seal {number} was changed, or signed with another key")
     digest = hashlib.sha256(message).hexdigest()
     if "pruned_at" in value:
@@ -108,7 +108,7 @@ def check_events(value, events, salts):
         event = next(events, None)
         if event is None or event["id"] > wanted:
             sys.exit(f"Event {wanted} (seal {seal['number']}) is missing")
-        where = f"Event {event['id']} at {event['at']} (seal {seal['number']})"
+        where = f"Event {event['id']} at {ascii(event['at'])[1:-1]} (seal {seal['number']})"
         if event["id"] < wanted:
             sys.exit(f"{where} was added")
         hashes.append(event_hash(event, salts))
@@ -120,17 +120,21 @@ def check_events(value, events, salts):
 
 
 def main(seals, events=None, key=None):
-    lines, salts, previous, number, found = open(seals, "rb"), {}, "0" * 64, 0, 0
-    keys = {k: base64.urlsafe_b64decode(v) for k, v in json.loads(next(lines))["keys"].items()}
-    if key:
-        keys = {k: v for k, v in keys.items() if v == base64.urlsafe_b64decode(key)}
+    lines, salts, previous, number, found, last = open(seals, "rb"), {}, "0" * 64, 0, 0, {}
+    keys = [base64.urlsafe_b64decode(k) for k in json.loads(next(lines))["keys"].values()]
+    wanted = [base64.urlsafe_b64decode(key)] if key else keys
+    keys = {hashlib.sha256(k).hexdigest()[:16]: k for k in keys if k in wanted}
+    if not keys:
+        sys.exit("The file does not name the key that is given, or none")
     reading = events_of(events, salts) if events else None
     for number, line in enumerate(lines, start=1):
         value = json.loads(line)
         previous = check_seal(value, number, previous, keys)
         if reading and "pruned_at" not in value:
             found += check_events(value, reading, salts)
-    print(f"Whole: {number} seals, {found} events, keys {', '.join(keys)}")
+        last = value["seal"]
+    whose = f"keys {', '.join(keys)}, team {last.get('team')!a}, up to {last.get('sealed_at')!a}"
+    print(f"Whole: {number} seals, {found} events, {whose}")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ Open words are those of what everybody in the team may read (tool, server, id, r
 ended); sealed ones those of payloads: what the server said and asked, and people's reasons.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
@@ -15,7 +15,10 @@ from tasks_monitor.models import HistoryEntry, Operation
 
 
 class With(Func):
-    """An array of numbers with more of them behind, each once, as many as there is room for."""
+    """An array of numbers with more of them behind, each once, as many as there is room for.
+
+    `first` stand in front of all others: for them there is always room.
+    """
 
     template = (
         "ARRAY(SELECT number FROM unnest(%(expressions)s) WITH ORDINALITY AS one (number, place)"
@@ -23,10 +26,10 @@ class With(Func):
     )
     arg_joiner = " || "
 
-    def __init__(self, column: str, numbers: Iterable[int]) -> None:
+    def __init__(self, column: str, numbers: Iterable[int], first: Iterable[int] = ()) -> None:
         whole = ArrayField(BigIntegerField())
-        more = Value(list(numbers), whole)
-        super().__init__(column, more, output_field=whole, most=blind.MAX_NUMBERS)
+        before, behind = Value(list(first), whole), Value(list(numbers), whole)
+        super().__init__(before, column, behind, output_field=whole, most=blind.MAX_NUMBERS)
 
 
 def of_new(operation: Operation) -> list[int]:
@@ -51,13 +54,16 @@ def message_of(params: object) -> str:
     return message if isinstance(message, str) else ""
 
 
-def add(rows: QuerySet[Model], numbers: list[int]) -> None:
-    """Let these rows be found by more numbers. Rows that have them all are not written."""
-    if numbers:
-        rows.exclude(words__contains=numbers).update(words=With("words", numbers))
+def add(rows: QuerySet[Model], numbers: list[int], first: Sequence[int] = ()) -> None:
+    """Let these rows be found by more numbers, in any case by `first`. Rows that have them all are
+    not written.
+    """
+    if numbers or first:
+        lacking = rows.exclude(words__contains=[*first, *numbers])
+        lacking.update(words=With("words", numbers, first))
 
 
 def mark_decided(operation_id: UUID, team_id: int, user_id: int) -> None:
-    """This person had a say in what became of the operation."""
-    numbers = [blind.mark(team_id, blind.DECIDED, user_id)]
-    add(HistoryEntry.objects.filter(pk=operation_id), numbers)
+    """This person had a say in what became of the operation, however much a server says."""
+    mark = blind.mark(team_id, blind.DECIDED, user_id)
+    add(HistoryEntry.objects.filter(pk=operation_id), [], first=[mark])

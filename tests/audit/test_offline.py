@@ -1,6 +1,7 @@
 """docs/verify_offline.py over real exports: no code of the product in it, and the same verdicts."""
 
 import base64
+import hashlib
 import json
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from docs import verify_offline
 from mcpdesk.accounts.models import Team, User
 from mcpdesk.audit import signing
 from mcpdesk.audit.anchors import exported_events, exported_seals
+from mcpdesk.audit.canonical import moment
 from mcpdesk.audit.erasing import erase_names
 from mcpdesk.audit.models import Event
 from mcpdesk.audit.pruning import prune
@@ -26,6 +28,7 @@ from tests.factories import NOW
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
+NOT_NAMED = "The file does not name the key that is given, or none"
 OTHER_KEY = "b3RoZXIta2V5LW9ubHktb3RoZXIta2V5LW9ubHktb3Q="
 
 
@@ -64,14 +67,20 @@ def files(happen: Happen, team: Team, tmp_path: Path) -> Files:
 def test_an_untouched_export_is_whole(files: Files, settings: Any) -> None:
     public = signing.text_of(signing.public_of(settings.SEAL_KEY))
     assert files.verify(str(files.events), public).startswith("Whole: 3 seals, 7 events, keys ")
-    assert files.verify().startswith("Whole: 3 seals, 0 events")
+    whole = files.verify()
+    assert whole.startswith("Whole: 3 seals, 0 events")
+    # whose log, and how much of it: another team's, or an older one, is whole as well
+    assert whole.endswith(f", team {files.team.pk}, up to '{moment(NOW + timedelta(days=2))}'")
 
 
 def test_another_key_than_the_one_that_was_written_down_is_not_believed(files: Files) -> None:
     other = signing.text_of(signing.public_of(OTHER_KEY))
-    assert files.verify(str(files.events), other) == (
-        "Seal 1 was changed, or signed with another key"
-    )
+    assert files.verify(str(files.events), other) == NOT_NAMED
+    head, *seals = files.seals.read_text().splitlines()
+    named = {**json.loads(head), "keys": {"0123456789abcdef": other}}
+    files.seals.write_text("\n".join([json.dumps(named), *seals]))
+    for key in ([], [str(files.events), other]):
+        assert files.verify(*key) == "Seal 1 was changed, or signed with another key"
 
 
 def test_a_log_with_an_erased_person_and_pruned_batches_is_whole(
@@ -151,6 +160,51 @@ def test_its_signatures_are_those_of_rfc_8032(seed: bytes, message: bytes, bit: 
     assert not verify_offline.is_signed(message + b".", signature, public)
 
 
+def test_nobody_signs_for_a_key_that_the_file_does_not_name(files: Files, settings: Any) -> None:
+    """What stands for an unknown key must be no key: 32 zeros are a point of order 4, whose
+    signatures anybody can make.
+    """
+    head, first, *_ = files.seals.read_text().splitlines()
+    value = json.loads(first)
+    value["seal"]["key"], value["seal"]["count"] = "nobody", 0
+    value["lines"], value["seal"]["lines"] = "", hashlib.sha256(b"").hexdigest()
+    message = b"mcpdesk seal 1\n" + verify_offline.canonical(value["seal"])
+    forged = (_without_a_key(nonce) for nonce in range(1, 200))
+    signature = next(one for one in forged if verify_offline.is_signed(message, one, bytes(32)))
+    value["signature"] = signature.hex()
+    files.seals.write_text(f"{head}\n{json.dumps(value)}\n")
+    public = signing.text_of(signing.public_of(settings.SEAL_KEY))
+    for key in ([], [str(files.events), public]):
+        assert files.verify(*key) == "Seal 1 was changed, or signed with another key"
+
+
+def _without_a_key(nonce: int) -> bytes:
+    """R and s with sB = R: holds for whichever message's hash takes the key to nothing."""
+    x, y, z, _ = verify_offline.times(nonce, verify_offline.BASE)
+    over = pow(z, verify_offline.P - 2, verify_offline.P)
+    x, y = x * over % verify_offline.P, y * over % verify_offline.P
+    return (y | (x & 1) << 255).to_bytes(32, "little") + nonce.to_bytes(32, "little")
+
+
+def test_what_it_says_steers_no_terminal(files: Files) -> None:
+    """The file may be an attacker's: names of keys and times are theirs."""
+    head, *seals = files.seals.read_text().splitlines()
+    named = json.loads(head)
+    named["keys"] = {f"\x1b[2J{name}": key for name, key in named["keys"].items()}
+    files.seals.write_text("\n".join([json.dumps(named), *seals]))
+    assert files.verify().isprintable()
+    events = files.events.read_text()
+    files.events.write_text(events.replace('"at":"2026-11-3', '"at":"\\u001b[2J2026-11-3'))
+    assert files.verify(str(files.events)).isprintable()
+
+
+def test_a_file_without_the_key_that_was_written_down_is_not_whole(files: Files) -> None:
+    """Not even one that holds no seal that could be wrong."""
+    files.seals.write_text(files.seals.read_text().splitlines()[0] + "\n")
+    other = signing.text_of(signing.public_of(OTHER_KEY))
+    assert files.verify(str(files.events), other) == NOT_NAMED
+
+
 def test_it_reads_what_the_pages_hand_out(files: Files) -> None:
     """The fields of both files are those of docs/audit.md."""
     seals = [json.loads(line) for line in files.seals.read_text().splitlines()]
@@ -164,4 +218,4 @@ def test_it_reads_what_the_pages_hand_out(files: Files) -> None:
 
 
 def test_it_is_about_a_page() -> None:
-    assert len((CHECKOUT / "docs/verify_offline.py").read_text().splitlines()) <= 140
+    assert len((CHECKOUT / "docs/verify_offline.py").read_text().splitlines()) <= 141

@@ -8,6 +8,7 @@ from django.core.management import call_command
 from django.db import transaction
 
 from approvals import history as approval_history
+from approvals import words as item_words
 from approvals.history_filters import ApprovalFilters
 from approvals.models import Approval, Choice
 from approvals.rebuild import rebuild
@@ -96,6 +97,33 @@ def test_arguments_are_not_searched(operation: Operation, auditor: Member) -> No
 
 def test_an_item_is_found_by_the_reason_of_a_vote(item: Approval, auditor: Member) -> None:
     assert _approvals(auditor, "agreed phone") == [item.pk]
+
+
+@pytest.mark.parametrize("anew", [False, True])
+def test_a_server_that_says_much_hides_nobody_who_decided(
+    operation: Operation, join: Join, auditor: Member, anew: bool
+) -> None:
+    params = form_params(" ".join(f"word{number}" for number in range(300)))
+    asked = Asked(
+        key="k2", method="elicitation/create", params=params, fingerprint="g", problem=None
+    )
+    with transaction.atomic():
+        sync_round(operation, [asked], 2, NOW)
+    request = InputRequest.objects.get(operation=operation, round=2)
+    new = item_words.of_new(operation, request)
+    approval = ApprovalFactory(input_request=request, operation=operation, words=new["words"])
+    deciders = [join(Role.APPROVER) for _ in range(3)]
+    for member in deciders:
+        with transaction.atomic():
+            turn = Turn(approval, member, Actor.person(member), NOW)
+            cast(turn, Choice.ACCEPT, " ".join(f"because{n}" for n in range(150)))
+    if anew:
+        rebuild([operation.pk])
+    for member in deciders:
+        person = {"decided_by": str(member.user_id)}
+        assert _operations(auditor, "", **person) == [operation.pk]
+        filters = ApprovalFilters.read(person)
+        assert approval_history.page(auditor, filters).rows == [approval]
 
 
 @pytest.mark.parametrize("role", [Role.VIEWER, Role.APPROVER])

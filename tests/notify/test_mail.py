@@ -3,6 +3,7 @@
 import email
 from collections.abc import Iterator
 from datetime import time, timedelta
+from email.header import decode_header, make_header
 from email.message import Message as Mail
 from typing import Any
 
@@ -123,6 +124,36 @@ def test_a_tool_name_makes_no_header_and_no_markup(
     (arrived,) = sink.mails
     assert arrived["Bcc"] is None
     assert "<b>you won" not in parts_of(arrived)["text/html"]
+
+
+def test_nothing_in_a_mail_becomes_a_link_but_the_desks_own(
+    approval: Approval, join: Join, sink: Sink
+) -> None:
+    join(email="anna@example.test")
+    approval.operation.tool_name = "login.example.com/pay"
+    approval.operation.server.name = "https://example.org"
+    put(approval)
+    send_due(DUE)
+    (arrived,) = sink.mails
+    assert "example.com" not in str(make_header(decode_header(arrived["Subject"])))
+    for kind, text in parts_of(arrived).items():
+        ours = text.replace("https://desk.example.test", "")
+        # once in the heading and once among the facts
+        assert ours.count("login[.]example[.]com/pay") == 2, kind
+        assert "https[:]//example[.]org" in ours
+        assert "://" not in ours
+        assert "example.com" not in ours
+        assert "dots in brackets" in ours
+
+
+def test_a_mail_without_such_names_says_nothing_of_brackets(
+    approval: Approval, join: Join, sink: Sink
+) -> None:
+    join(email="anna@example.test")
+    put(approval)
+    send_due(DUE)
+    (arrived,) = sink.mails
+    assert all("brackets" not in text for text in parts_of(arrived).values())
 
 
 def test_a_team_channel_of_addresses_is_one_mail(

@@ -1,5 +1,9 @@
-"""E-mail through the mail server of EMAIL_URL: plain text, and the same as simple HTML."""
+"""E-mail through the mail server of EMAIL_URL: plain text, and the same as simple HTML.
 
+Mail programs make links of what looks like an address. Here nothing does but the desk's own.
+"""
+
+from dataclasses import replace
 from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException
 from urllib.parse import urlsplit
 
@@ -11,6 +15,7 @@ from django.template.loader import render_to_string
 from mcpdesk.accounts.adapter import sends_mail
 from mcpdesk.notify.media.result import NotSent, Result, Sent
 from mcpdesk.notify.models import Message
+from mcpdesk.notify.plain import unlinked
 from mcpdesk.notify.words import Words, absolute
 
 
@@ -30,9 +35,14 @@ def send(messages: list[Message], all_words: list[Words]) -> Result:
 
 
 def _mail(message: Message, all_words: list[Words]) -> EmailMultiAlternatives:
-    context = {"all_words": all_words, "profile": absolute("/profile/")}
+    shown = [_unlinked(words) for words in all_words]
+    context = {
+        "all_words": shown,
+        "profile": absolute("/profile/"),
+        "unlinked": shown != all_words,
+    }
     mail = EmailMultiAlternatives(
-        subject=_subject(all_words),
+        subject=_subject(shown),
         body=render_to_string("notify/mail.txt", context),
         headers={
             "Message-ID": f"<{message.pk}@{urlsplit(settings.PUBLIC_URL).hostname}>",
@@ -42,6 +52,17 @@ def _mail(message: Message, all_words: list[Words]) -> EmailMultiAlternatives:
     )
     mail.attach_alternative(render_to_string("notify/mail.html", context), "text/html")
     return mail
+
+
+def _unlinked(words: Words) -> Words:
+    """The same, with nothing in it that becomes a link beside ours (plain.unlinked)."""
+    return replace(
+        words,
+        subject=unlinked(words.subject),
+        sentence=unlinked(words.sentence),
+        facts=tuple((label, unlinked(value)) for label, value in words.facts),
+        arguments=unlinked(words.arguments),
+    )
 
 
 def _subject(all_words: list[Words]) -> str:
