@@ -19,18 +19,28 @@ _ENCRYPTED = ("task_id", "server__credential", "server__discovery")
 
 
 def page(
-    member: Member, filters: OperationFilters, cursor: str = "", size: int = PAGE_ROWS
+    member: Member,
+    filters: OperationFilters,
+    cursor: str = "",
+    size: int = PAGE_ROWS,
+    readable: Q | None = None,
 ) -> Slice[Operation]:
-    """The operations at a cursor, each with its `history`; two queries."""
-    found = keyset.page(entries(member, filters), filters.order, cursor, size)
+    """The operations at a cursor, each with its `history`; two queries. `readable` as entries()."""
+    found = keyset.page(entries(member, filters, readable), filters.order, cursor, size)
     return Slice(operations_of(found.rows), found.before, found.after)
 
 
-def entries(member: Member, filters: OperationFilters) -> QuerySet[HistoryEntry]:
-    """The lines of the history that fit, in no order."""
+def entries(
+    member: Member, filters: OperationFilters, readable: Q | None = None
+) -> QuerySet[HistoryEntry]:
+    """The lines of the history that fit, in no order.
+
+    `readable`: the lines whose payload this member may read (access.payload_seen), from a layer
+    that knows what was put to them; None: those of what they started.
+    """
     team = in_team(member, HistoryEntry.objects.defer("words"))
     found = team.filter(filters.conditions(member.team_id))
-    return found.filter(_has(member, filters.text)) if filters.text else found
+    return found.filter(_has(member, filters.text, readable)) if filters.text else found
 
 
 def operations_of(entries: list[HistoryEntry]) -> list[Operation]:
@@ -48,11 +58,11 @@ def count_up_to(member: Member, filters: OperationFilters, most: int = 1000) -> 
     return ordered[: most + 1].count()
 
 
-def _has(member: Member, text: str) -> Q:
-    """Rows with these words. Who may not read payloads finds theirs by sealed words, no others."""
+def _has(member: Member, text: str, readable: Q | None) -> Q:
+    """Rows with these words. Sealed ones find only what this member may read."""
     team_id = member.team_id
     everywhere = said(team_id, text, sealed=True)
     if member.may(Permission.SEE_ALL_PAYLOADS):
         return everywhere
-    mine = Q(started_by=member.user_id) if member.user_id else Q(pk__in=[])
-    return said(team_id, text, sealed=False) | (mine & everywhere)
+    seen = Q(started_by=member.user_id) if readable is None else readable
+    return said(team_id, text, sealed=False) | (seen & everywhere)

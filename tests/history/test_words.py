@@ -1,5 +1,6 @@
 """What operations and items are found by: all that was said, by those who may read it."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from approvals.rebuild import rebuild
 from approvals.votes import Turn, cast
 from mcpdesk import blind
 from mcpdesk.accounts.access import Member
-from mcpdesk.accounts.models import Role
+from mcpdesk.accounts.models import Membership, Role
 from mcpdesk.audit.log import DESK, Actor
 from mcpdesk.mcp.inputs import InputRequest as Asked
 from tasks_monitor import history as operation_history
@@ -25,7 +26,8 @@ from tasks_monitor.engine.rows import lock, move
 from tasks_monitor.history_filters import OperationFilters
 from tasks_monitor.models import HistoryEntry, InputRequest, Operation, Payload, Server
 from tasks_monitor.states import State
-from tests.factories import NOW, ApprovalFactory, form_params
+from tests.api.calling import Caller, a_token
+from tests.factories import NOW, AbsenceFactory, ApprovalFactory, MembershipFactory, form_params
 from tests.history.conftest import Join
 
 pytestmark = pytest.mark.django_db
@@ -138,6 +140,61 @@ def test_what_a_person_may_not_read_finds_nothing_for_them(
     assert _operations(member, "ticket") == [operation.pk]
     HistoryEntry.objects.update(started_by=member.user)
     assert _operations(member, "datenbank ticket") == [operation.pk]
+
+
+def _through_the_api(member: Member, text: str) -> list[str]:
+    caller = Caller(*a_token(member.team, member.user))
+    return [row["id"] for row in caller.get("/operations", text=text).json()["items"]]
+
+
+def test_an_approver_finds_by_what_was_said_exactly_what_they_may_read(
+    operation: Operation, item: Approval, join: Join
+) -> None:
+    approver, viewer = join(Role.APPROVER), join(Role.VIEWER)
+    for text in ("datenbank", "phone", "datenbank ticket"):
+        assert _through_the_api(approver, text) == [str(operation.pk)]
+        assert _through_the_api(viewer, text) == []
+    # put to others alone, it is not theirs to read, nor to find
+    Approval.objects.update(audience="people")
+    assert _through_the_api(approver, "datenbank") == []
+    item.people.add(approver.user, viewer.user)
+    assert _through_the_api(approver, "datenbank") == [str(operation.pk)]
+    assert _through_the_api(viewer, "datenbank") == []
+    Membership.objects.filter(user=approver.user).update(role=Role.VIEWER)
+    assert _through_the_api(approver, "datenbank") == []
+
+
+def test_who_started_it_under_four_eyes_and_a_stand_in_find_it_as_they_may_read_it(
+    operation: Operation, item: Approval, join: Join
+) -> None:
+    Approval.objects.update(audience="people", four_eyes=True)
+    away, stand_in = join(Role.APPROVER), join(Role.APPROVER)
+    item.people.add(away.user)
+    assert _through_the_api(stand_in, "datenbank") == []
+    ends_at = datetime(2099, 1, 1, tzinfo=UTC)
+    AbsenceFactory(team=away.team, user=away.user, stand_in=stand_in.user, ends_at=ends_at)
+    assert _through_the_api(stand_in, "datenbank") == [str(operation.pk)]
+    HistoryEntry.objects.update(started_by=stand_in.user)
+    Operation.objects.update(started_by=stand_in.user)
+    assert _through_the_api(stand_in, "datenbank") == [str(operation.pk)]
+
+
+@pytest.mark.usefixtures("item")
+def test_what_another_teams_approver_looks_for_is_nowhere(operation: Operation) -> None:
+    stranger = MembershipFactory(role=Role.APPROVER)
+    caller = Caller(*a_token(stranger.team, stranger.user))
+    for text in ("datenbank", "ticket"):
+        assert caller.get("/operations", text=text).json()["items"] == []
+
+
+def test_a_service_finds_by_what_was_said_what_it_started(
+    operation: Operation, server: Server
+) -> None:
+    mine, theirs = (a_token(server.team, name=name) for name in ("bot", "other-bot"))
+    Operation.objects.update(token=mine[0], started_by=None)
+    HistoryEntry.objects.update(started_by=None)
+    found = [Caller(*one).get("/operations", text="datenbank").json() for one in (mine, theirs)]
+    assert [[row["id"] for row in one["items"]] for one in found] == [[str(operation.pk)], []]
 
 
 def test_when_the_payload_is_gone_its_words_are_gone(

@@ -9,6 +9,8 @@ from django.shortcuts import get_object_or_404
 from ninja import Header, Query, Router, Status
 
 from approvals.gate import Disabled, request_start
+from approvals.models import Approval
+from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.tokens import Scope
 from mcpdesk.api import shown
@@ -89,7 +91,12 @@ def start(
 def operations(request: ApiRequest, wanted: Query[WantedOperations], after: Text = "") -> Any:
     """The team's operations, narrowed and sorted as on the page of the history."""
     member = request.auth.member
-    page = history.page(member, filters_of(OperationFilters, member, wanted), after)
+    page = history.page(
+        member,
+        filters_of(OperationFilters, member, wanted),
+        after,
+        readable=access.payload_seen(member, Approval.objects.all()),
+    )
     prefetch_related_objects(page.rows, "token")
     return {"items": [shown.operation_row(row) for row in page.rows], "after": page.after}
 
