@@ -18,7 +18,8 @@ from mcpdesk.api.limits import Rate
 from mcpdesk.api.problems import Problem
 from mcpdesk.audit.log import Actor
 
-#: A key of the ASGI scope, which nobody can send: this request asks again for one that was counted.
+#: A key of the ASGI scope, which nobody can send: this request asks again for one that was counted,
+#: and that a token of the scope under this key was enough for.
 ASKED_AGAIN = "mcpdesk.asked_again"
 _CHALLENGE = 'Bearer realm="mcpdesk"'
 
@@ -57,27 +58,29 @@ class Bearer(AuthBase):
         """Raises Problem: 401 for a token that opens nothing, 403 for too little, 429."""
         now = datetime.now(UTC)
         caller = _caller(request, now)
-        if not getattr(request, "scope", {}).get(ASKED_AGAIN):
+        asked_again = getattr(request, "scope", {}).get(ASKED_AGAIN)
+        if asked_again is None:
             rate = limits.of_token(caller.token)
             cast(ApiRequest, request).rate = limits.spent(rate)
             limits.enforce(rate)
             tokens.note_use(caller.token, now)
-        self._check(caller)
+        _check(caller, asked_again or self.scope)
         return caller
 
-    def _check(self, caller: Caller) -> None:
-        if not tokens.allows(caller.token, self.scope):
-            challenge = f'{_CHALLENGE}, error="insufficient_scope", scope="{self.scope}"'
-            raise Problem(
-                403,
-                f"This token was not made for that: it has no scope “{self.scope}”.",
-                "scope",
-                headers={"WWW-Authenticate": challenge},
-            )
-        try:
-            require(caller.member, tokens.NEEDS[self.scope])
-        except PermissionDenied as denied:
-            raise Problem(403, str(denied), "role") from None
+
+def _check(caller: Caller, scope: Scope) -> None:
+    if not tokens.allows(caller.token, scope):
+        challenge = f'{_CHALLENGE}, error="insufficient_scope", scope="{scope}"'
+        raise Problem(
+            403,
+            f"This token was not made for that: it has no scope “{scope}”.",
+            "scope",
+            headers={"WWW-Authenticate": challenge},
+        )
+    try:
+        require(caller.member, tokens.NEEDS[scope])
+    except PermissionDenied as denied:
+        raise Problem(403, str(denied), "role") from None
 
 
 def _caller(request: HttpRequest, now: datetime) -> Caller:

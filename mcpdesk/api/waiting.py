@@ -9,8 +9,9 @@ is lost costs a few seconds.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import StrEnum, auto
 from typing import Any, Final
@@ -19,6 +20,7 @@ from urllib.parse import parse_qsl, urlencode
 from channels.layers import get_channel_layer
 from django.http import HttpResponse
 
+from mcpdesk.accounts.tokens import Scope
 from mcpdesk.api.callers import ASKED_AGAIN
 from mcpdesk.api.middleware import ROOT
 from mcpdesk.audit.announce import team_group
@@ -35,6 +37,9 @@ Headers = list[tuple[bytes, bytes]]
 UNSETTLED: Final = "Mcpdesk-Unsettled"
 _PATH: Final = f"{ROOT}operations"
 MOST_S: Final = 60
+#: Of one token, each web process holds so many answers at a time: each is asked again every few
+#: seconds, and none of that counts against the token's limit.
+MOST_HELD: Final = 100
 #: Without any hint it is asked again after so long (s).
 _LOOKS_AGAIN_S: Final = 5.0
 
@@ -88,6 +93,7 @@ class HeldAnswers:
 
     def __init__(self, application: Application) -> None:
         self.application = application
+        self._of_tokens: Counter[bytes] = Counter()
 
     async def __call__(self, scope: Message, receive: Any, send: Any) -> None:
         seconds = _seconds(scope)
@@ -96,10 +102,25 @@ class HeldAnswers:
             return
         first = _Answer()
         await self.application(scope, receive, first.take)
-        held = bool(first.header(UNSETTLED))
-        answer = await self._held(scope, receive, first, seconds) if held else first
+        answer: _Answer | None = first
+        if first.header(UNSETTLED):
+            with self._counted(scope) as has_room:
+                if has_room:
+                    answer = await self._held(scope, receive, first, seconds)
         if answer is not None:
             await answer.send(send)
+
+    @contextmanager
+    def _counted(self, scope: Message) -> Iterator[bool]:
+        """Whether one more answer can be held for the token; it is counted as long as it is."""
+        token = dict(scope["headers"]).get(b"authorization", b"")
+        self._of_tokens[token] += 1
+        try:
+            yield self._of_tokens[token] <= MOST_HELD
+        finally:
+            self._of_tokens[token] -= 1
+            # nothing is kept of tokens that are not waiting
+            self._of_tokens += Counter()
 
     async def _held(
         self, scope: Message, receive: Any, first: _Answer, seconds: float
@@ -166,7 +187,8 @@ def _again(scope: Message, operation_id: str) -> Message:
         "raw_path": path.encode(),
         "query_string": urlencode(kept).encode(),
         "headers": [pair for pair in scope["headers"] if pair[0].lower() not in left_out],
-        ASKED_AGAIN: True,
+        # who may start may have the answer to that, and needs no right to read for it
+        ASKED_AGAIN: Scope.START if scope["method"] == "POST" else Scope.READ,
     }
 
 

@@ -5,10 +5,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from django.test import RequestFactory
 
 from approvals.models import Approval, Effect
 from mcpdesk.accounts.models import Role, Team
 from mcpdesk.accounts.tokens import Scope
+from mcpdesk.api.callers import ASKED_AGAIN, Bearer
+from mcpdesk.api.problems import Problem
 from mcpdesk.api.waiting import UNSETTLED
 from mcpdesk.audit.models import Channel, Event
 from tasks_monitor.models import Operation, Server
@@ -68,6 +71,21 @@ def test_a_person_stands_in_the_log_as_a_person(team: Team, server: Server) -> N
     assert (body["started_by"], body["by_service"]) == (str(caller.token.user), False)
     event = Event.objects.get(kind="operation.started")
     assert (event.actor, event.channel) == (caller.token.user, Channel.API)
+
+
+def test_who_may_start_and_not_read_gets_the_held_answer_to_a_start(
+    team: Team, server: Server, rf: RequestFactory
+) -> None:
+    """A 403 behind a start that was kept would be taken for a start that was refused."""
+    caller = service(team, scopes=[Scope.START])
+    made = caller.start(**CALL).json()["id"]
+    assert caller.get(f"/operations/{made}").status_code == 403
+    request: Any = rf.get(f"/api/v1/operations/{made}", headers=caller.headers)
+    request.scope = {ASKED_AGAIN: Scope.START}
+    assert Bearer(Scope.READ)(request).token == caller.token
+    request.scope = {ASKED_AGAIN: Scope.READ}
+    with pytest.raises(Problem, match="no scope"):
+        Bearer(Scope.READ)(request)
 
 
 def test_the_same_key_is_the_same_operation(bot: Caller, team: Team) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mcpdesk.accounts.tokens import Scope
 from mcpdesk.api import waiting
 from mcpdesk.api.callers import ASKED_AGAIN
 from mcpdesk.api.waiting import UNSETTLED, HeldAnswers
@@ -84,7 +85,7 @@ def _scope(query: str, method: str = "GET", path: str = f"/api/v1/operations/{OP
 
 @asynccontextmanager
 async def _asking(
-    desk: Desk, scope: Any
+    desk: Desk, scope: Any, held: HeldAnswers | None = None
 ) -> AsyncIterator[tuple[Any, list[Any], Callable[[], None]]]:
     """A request under way: its task, what was sent, and how its caller hangs up."""
     sent: list[Any] = []
@@ -97,7 +98,7 @@ async def _asking(
     async def send(message: Any) -> None:
         sent.append(message)
 
-    task = asyncio.create_task(HeldAnswers(desk)(scope, receive, send))
+    task = asyncio.create_task((held or HeldAnswers(desk))(scope, receive, send))
     try:
         yield task, sent, gone.set
     finally:
@@ -149,10 +150,33 @@ async def test_it_is_asked_again_as_the_same_caller_and_not_counted(
         await _until(lambda: len(desk.asked) >= 2)
     first, again = desk.asked[:2]
     assert ASKED_AGAIN not in first
-    assert again[ASKED_AGAIN] is True
+    assert again[ASKED_AGAIN] is Scope.START
     assert (again["method"], again["path"]) == ("GET", f"/api/v1/operations/{OPERATION}")
     assert again["query_string"] == b"wait=30&until=end"
     assert again["headers"] == [(b"authorization", b"Bearer x")]
+
+
+async def test_only_so_many_answers_of_a_token_are_held(
+    desk: Desk, layer: Layer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is asked again every few seconds, past the limit of the token's requests."""
+    monkeypatch.setattr(waiting, "MOST_HELD", 1)
+    held = HeldAnswers(desk)
+    async with _asking(desk, _scope("wait=30"), held) as (first, _, hang_up):
+        await _until(lambda: layer.groups.get("team.7"))
+        async with _asking(desk, _scope("wait=30"), held) as (second, sent, _):
+            await asyncio.wait_for(second, 5)
+        assert (sent[1]["body"], MARK in sent[0]["headers"]) == (b"not yet", False)
+        other = _scope("wait=30")
+        other["headers"] = [(b"authorization", b"Bearer y")]
+        async with _asking(desk, other, held) as (third, _, _):
+            await _until(lambda: len(layer.groups["team.7"]) == 2)
+            assert not first.done()
+            assert not third.done()
+        hang_up()
+        await asyncio.wait_for(first, 5)
+    async with _asking(desk, _scope("wait=30"), held):
+        await _until(lambda: layer.groups.get("team.7"))
 
 
 async def test_a_start_keeps_its_status_and_says_where_it_is(desk: Desk, layer: Layer) -> None:
