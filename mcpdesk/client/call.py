@@ -17,7 +17,8 @@ from mcpdesk.client.desk import Desk
 from mcpdesk.client.errors import ApiError, Unreachable
 from mcpdesk.client.models import Operation
 
-_WITHOUT = "Give a token: --token, or MCPDESK_TOKEN in the environment (which no ps shows)."
+#: Never an option: everybody on the machine sees those, and shells and logs keep them.
+_WITHOUT = "Put a token into MCPDESK_TOKEN in the environment."
 
 
 class Exit(IntEnum):
@@ -50,7 +51,7 @@ _BY_OUTCOME = {
 def main(given: Sequence[str] | None = None) -> int:
     parser = _parser()
     options = parser.parse_args(given)
-    token = options.token or os.environ.get("MCPDESK_TOKEN", "")
+    token = os.environ.get("MCPDESK_TOKEN", "")
     if not token:
         parser.error(_WITHOUT)
     try:
@@ -89,7 +90,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--patience", type=float, default=60, metavar="S", help="for a desk that is away"
     )
-    parser.add_argument("--token", help="better: MCPDESK_TOKEN in the environment")
     parser.add_argument("--url", default=os.environ.get("MCPDESK_URL", "http://127.0.0.1:8000"))
     return parser
 
@@ -144,7 +144,7 @@ class _Progress:
         if not operation.waiting:
             self._once(operation.words)
         if operation.message:
-            self._once(f"the server says: {_plain(operation.message)}")
+            self._once(f"the server says: {' '.join(operation.message.splitlines())}")
 
     def _once(self, sentence: str) -> None:
         if sentence not in self._said:
@@ -172,17 +172,17 @@ def _say(status: Exit, sentence: str) -> int:
 
 
 def _print(value: Any) -> None:
-    sys.stdout.write(f"{json.dumps(value, ensure_ascii=False)}\n")
+    """JSON in one line, in which whatever does not show on a terminal is written out (RFC 8259)."""
+    text = json.dumps(value, ensure_ascii=False)
+    shown = (one if one.isprintable() else json.dumps(one)[1:-1] for one in text)
+    sys.stdout.write(f"{''.join(shown)}\n")
 
 
 def _tell(sentence: str) -> None:
-    sys.stderr.write(f"desk call: {sentence}\n")
+    """To people, in which a server's words may stand: nothing in it steers their terminal."""
+    shown = (one if one.isprintable() or one == "\n" else " " for one in sentence)
+    sys.stderr.write(f"desk call: {''.join(shown)}\n")
     sys.stderr.flush()
-
-
-def _plain(text: str) -> str:
-    """A server's words on a terminal: nothing that steers it."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 if __name__ == "__main__":

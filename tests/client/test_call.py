@@ -60,6 +60,41 @@ def test_the_result_is_on_stdout_and_everything_else_on_stderr(
     assert said.err.count("https://desk/operations/op/") == 1
 
 
+#: ESC [ 2 J, the same in one character (C1), a change of direction, half a character, DEL.
+STEERS = "\x1b[2Jclear \x9b2Jclear \u202egnp\u202c half \ud800 \x7f"
+
+
+def test_what_a_tool_says_steers_no_terminal_and_arrives_as_it_was(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = {"content": [{"type": "text", "text": f"é\n{STEERS}", STEERS: 1}]}
+    said = {"words": STEERS, "message": f"one\n{STEERS}", "explanation": STEERS, "tool": STEERS}
+    done = {**DONE, **said, "outcome": "failed", "payload_visible": True, "result": result}
+    # as it comes over the wire: escaped, so that half a character is possible
+    played = Played(OPERATION, httpx.Response(200, content=json.dumps(done).encode()))
+    assert _run(monkeypatch, played, "--wait") == Exit.FAILED
+    shown = capsys.readouterr()
+    assert all(line.isprintable() for line in [*shown.err.splitlines(), shown.out.rstrip("\n")])
+    assert json.loads(shown.out) == result
+    assert "é" in shown.out
+
+
+def test_a_refusal_steers_no_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refused = httpx.Response(422, json={"errors": [{"field": "a\x1b[1m", "detail": STEERS}]})
+    assert _run(monkeypatch, Played(refused)) == Exit.REFUSED
+    assert all(line.isprintable() for line in capsys.readouterr().err.split("\n"))
+
+
+def test_a_token_is_never_an_argument(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        _run(monkeypatch, Played(OPERATION), "--token", "mdk_x")
+    assert ended.value.code == Exit.USAGE
+
+
 def test_without_wait_it_says_what_was_started(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
