@@ -82,7 +82,8 @@ def test_what_a_tool_says_steers_no_terminal_and_arrives_as_it_was(
 def test_a_refusal_steers_no_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    refused = httpx.Response(422, json={"errors": [{"field": "a\x1b[1m", "detail": STEERS}]})
+    problem = {"errors": [{"field": "a\x1b[1m", "detail": STEERS}]}
+    refused = httpx.Response(422, content=json.dumps(problem).encode())
     assert _run(monkeypatch, Played(refused)) == Exit.REFUSED
     assert all(line.isprintable() for line in capsys.readouterr().err.split("\n"))
 
