@@ -120,7 +120,8 @@ def agree(repair_id: int, *, member: Member, now: datetime, channel: Channel = C
     if proposer is None or not proposer.may(Permission.RECONCILE):
         raise Refused(NOT_THEIRS_ANY_MORE)
     turn.note("repair.agreed", person=repair.proposed_by)
-    done = _carry_out(turn, Wish.of(repair), gate.evaluate_call(turn.operation))
+    says = gate.evaluate_call(turn.operation)
+    done = _carry_out(turn, Wish.of(repair), says, proposed_by=str(repair.proposed_by))
     _close(turn, repair, RepairState.DONE)
     return done
 
@@ -203,17 +204,12 @@ def _proposed(
 def _propose(turn: _Turn, wish: Wish) -> Proposed:
     repair = _keep(turn, wish, RepairState.PROPOSED)
     turn.note("repair.proposed", choice=IN_WORDS[wish.choice])
-    alerts.raise_alert(
-        turn.operation.team_id,
-        telling.repair(turn.operation),
-        "Somebody proposed how to repair an operation; a second person has to say yes or no.",
-        turn.now,
-        path=reverse("operation_reconcile", args=[turn.operation.pk]),
-    )
+    path = reverse("operation_reconcile", args=[turn.operation.pk])
+    telling.raise_repair(turn.operation, turn.now, path=path)
     return Proposed(repair)
 
 
-def _carry_out(turn: _Turn, wish: Wish, says: policy.Gate) -> Done:
+def _carry_out(turn: _Turn, wish: Wish, says: policy.Gate, proposed_by: str = "") -> Done:
     """`says`: the policy of now, which what is sent again has to pass."""
     sends = wish.choice is Choice.SEND_AGAIN
     if sends and says.effect is policy.Effect.DISABLED:
@@ -224,6 +220,7 @@ def _carry_out(turn: _Turn, wish: Wish, says: policy.Gate) -> Done:
         choice=wish.choice,
         reason=wish.reason,
         evidence=wish.evidence,
+        proposed_by=proposed_by,
         task_id=wish.task_id or None,
         asks_first=asks,
         actor=turn.actor,

@@ -43,7 +43,6 @@ class RepairForm(forms.Form):
     task_id = forms.CharField(
         label="Task id",
         required=False,
-        strip=False,
         max_length=4096,
         widget=forms.TextInput(attrs=_PLAIN),
         help_text="For “Attach a task id”: as the server shows it.",

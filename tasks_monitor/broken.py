@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from tasks_monitor.engine.reconcile import Choice
 from tasks_monitor.models import (
     Attempt,
     AttemptOutcome,
@@ -11,6 +12,8 @@ from tasks_monitor.models import (
     DeliveryState,
     InputRequestState,
     Operation,
+    RepairState,
+    hash_task_id,
 )
 from tasks_monitor.states import NEEDS_OPERATOR, State
 
@@ -77,8 +80,9 @@ def _call(attempt: Attempt) -> Fact:
 def _task(operation: Operation) -> list[Fact]:
     if not operation.has_task:
         return []
-    found = [Fact(f"The server made task {operation.task_label}.", operation.task_created_at)]
-    if operation.last_changed_at:
+    made = operation.task_created_at
+    found = [Fact(f"{_who_made(operation)} task {operation.task_label}.", made)]
+    if operation.last_changed_at and (made is None or operation.last_changed_at >= made):
         found.append(Fact("The task last said something new.", operation.last_changed_at))
     if operation.last_polled_at:
         times = "once" if operation.polls == 1 else f"{operation.polls:,} times"
@@ -88,6 +92,13 @@ def _task(operation: Operation) -> list[Fact]:
     if operation.expires_at:
         found.append(Fact("Until then the server meant to keep it.", operation.expires_at))
     return found
+
+
+def _who_made(operation: Operation) -> str:
+    """A task that somebody attached was perhaps never made by this call, or by that server."""
+    done = operation.repairs.filter(state=RepairState.DONE, choice=Choice.ATTACH_TASK)
+    attached = {hash_task_id(repair.content["task_id"]) for repair in done}
+    return "A person attached" if operation.task_hash in attached else "The server made"
 
 
 def _questions(operation: Operation) -> list[Fact]:

@@ -30,7 +30,6 @@ class AdoptForm(forms.Form):
     tool_name = forms.CharField(label="Tool", max_length=256, help_text="The tool that was called.")
     task_id = forms.CharField(
         label="Task id",
-        strip=False,
         max_length=4096,
         widget=forms.TextInput(attrs=_OFF),
         help_text="As the server gave it. Whoever has it can read the task, so it is kept "

@@ -73,9 +73,17 @@ def _without_theirs(repair: Repair, user: User) -> dict[str, Any]:
 
 
 def _decision(decision: dict[str, Any], names: Collection[str], instead: str) -> dict[str, Any]:
-    if decision.get("by") not in names:
-        return decision
-    return {"at": decision.get("at"), "by": instead, "choice": decision.get("choice"), "reason": ""}
+    """Who agreed to another's proposal wrote nothing of it; whoever proposed it wrote it all."""
+    writer = decision.get("proposed_by", decision.get("by"))
+    kept = {key: instead if _is_one(key, text, names) else text for key, text in decision.items()}
+    if writer in names:
+        kept.pop("evidence", None)
+        kept["reason"] = ""
+    return kept
+
+
+def _is_one(key: str, text: Any, names: Collection[str]) -> bool:
+    return key in {"by", "proposed_by"} and text in names
 
 
 def _names(content: object, names: Collection[str]) -> bool:

@@ -56,7 +56,7 @@ def send(operation: Operation, words: str, actor: Actor, now: datetime) -> None:
         give_up_task_questions(operation, now)
         # answers and requestState of the rounds before the task went with that call and no other
         fresh["round"] = operation.round + 1
-        Payload.objects.filter(pk=operation.pk).update(request_state=None)
+        Payload.objects.filter(pk=operation.pk).update(request_state=None, status_message=None)
     move(operation, State.READY, now=now, actor=actor, reason=words, **fresh)
     ring_on_commit(operation.pk)
 

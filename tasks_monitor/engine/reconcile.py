@@ -15,7 +15,7 @@ from tasks_monitor.engine.doorbell import ring_on_commit
 from tasks_monitor.engine.errors import Refused
 from tasks_monitor.engine.questions import give_up_task_questions
 from tasks_monitor.engine.rows import lock, move, note
-from tasks_monitor.models import Operation, hash_task_id
+from tasks_monitor.models import Operation, Payload, hash_task_id
 from tasks_monitor.states import NEEDS_OPERATOR, State
 
 #: What a reason, and the evidence, can be long.
@@ -45,12 +45,14 @@ def reconcile(
     reason: str,
     actor: Actor,
     now: datetime,
+    proposed_by: str = "",
     task_id: str | None = None,
     evidence: str = "",
     asks_first: bool = False,
 ) -> Operation:
     """Carry out what an operator decided. `reason` is required; `task_id` for ATTACH_TASK,
-    `evidence` (what was seen that shows it) for RECORD_DONE.
+    `evidence` (what was seen that shows it) for RECORD_DONE. `proposed_by`: the name of whoever
+    wrote reason and evidence, where the actor agreed to them; empty: the actor did.
 
     SEND_AGAIN makes a new attempt of the same call: its side effects may happen twice, which is
     why only a person can choose it. `asks_first`: it waits at the gate before. Raises Refused.
@@ -70,7 +72,8 @@ def reconcile(
         "choice": IN_WORDS[choice],
         "reason": reason.strip(),
     }
-    _keep(operation, decision | ({"evidence": evidence.strip()} if evidence.strip() else {}))
+    more = {"evidence": evidence.strip(), "proposed_by": proposed_by}
+    _keep(operation, decision | {name: text for name, text in more.items() if text})
     # no name: the log keeps names apart, so that a person can be erased
     words = f"a person decided to {IN_WORDS[choice]}"
     if choice == Choice.SEND_AGAIN:
@@ -79,7 +82,8 @@ def reconcile(
     elif choice == Choice.ATTACH_TASK:
         _attach(operation, task_id or "", words, actor, now)
     else:
-        _record(operation, choice, words, reason.strip(), actor, now)
+        said = f"{_who(actor, proposed_by)}: {IN_WORDS[choice]}: {reason.strip()}"
+        _record(operation, choice, words, said, actor, now)
     return operation
 
 
@@ -115,17 +119,22 @@ def _keep(operation: Operation, decision: dict[str, str]) -> None:
     payload.save(update_fields=["decisions"])
 
 
+def _who(actor: Actor, proposed_by: str) -> str:
+    return f"{proposed_by}, and {actor.name} agreed" if proposed_by else actor.name
+
+
 def _record(
-    operation: Operation, choice: Choice, words: str, reason: str, actor: Actor, now: datetime
+    operation: Operation, choice: Choice, words: str, said: str, actor: Actor, now: datetime
 ) -> None:
     after = State.COMPLETED if choice == Choice.RECORD_DONE else State.FAILED
     # the reason is a person's own text: on the operation, not in the log
-    explanation = f"{actor.name}: {IN_WORDS[choice]}: {reason}"
-    move(operation, after, now=now, actor=actor, reason=words, explanation=explanation)
+    move(operation, after, now=now, actor=actor, reason=words, explanation=said)
 
 
 def _attach(operation: Operation, task_id: str, words: str, actor: Actor, now: datetime) -> None:
     give_up_task_questions(operation, now)
+    # what the server last said was about another task
+    Payload.objects.filter(pk=operation.pk).update(status_message=None)
     task = {"task_id": task_id, "task_hash": hash_task_id(task_id), "task_created_at": now}
     fresh = {**again.NO_TASK, **task, "due_at": now}
     move(operation, State.WORKING, now=now, actor=actor, reason=words, **fresh)

@@ -127,6 +127,8 @@ _WORDS: Final = {
 
 
 def _word(outcome: CallOutcome) -> str:
+    if isinstance(outcome, InputRequired) and not outcome.input_requests:
+        return "a request to call again"
     return _WORDS[type(outcome)]
 
 

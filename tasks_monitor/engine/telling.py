@@ -67,6 +67,12 @@ def raise_late(operation: Operation, now: datetime) -> None:
     raise_alert(operation.team_id, late(operation), sentence, now, path=_place(operation))
 
 
+def raise_repair(operation: Operation, now: datetime, *, path: str) -> None:
+    """A repair waits for a second person, on the page at `path`. In the caller's transaction."""
+    sentence = f"{_call(operation)}: a repair is proposed. A second person says yes or no."
+    raise_alert(operation.team_id, repair(operation), sentence, now, path=path)
+
+
 def _announce(
     operation: Operation, before: State, after: State, reason: str, now: datetime
 ) -> None:

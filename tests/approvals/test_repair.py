@@ -17,6 +17,7 @@ from mcpdesk.accounts.models import Membership, Role
 from mcpdesk.audit.log import DESK
 from mcpdesk.audit.models import Event
 from mcpdesk.notify.models import Alert
+from tasks_monitor import broken as broken_page
 from tasks_monitor import history
 from tasks_monitor.engine.cancel import request_cancel
 from tasks_monitor.engine.errors import Refused
@@ -335,6 +336,41 @@ def test_recording_as_done_needs_evidence_and_keeps_it(broken: Operation, operat
     assert state_of(broken) == State.COMPLETED
     decision = Operation.objects.get().payload.decisions[-1]
     assert decision["evidence"] == "release 43 is up"
+
+
+def test_who_only_agreed_is_not_said_to_have_written_it(
+    broken: Operation, operator: Member, other: Member
+) -> None:
+    two(broken)
+    done = Wish(Choice.RECORD_DONE, "I looked", evidence="release 43 is up")
+    made = proposed(broken, operator, done)
+    repair.agree(made.pk, member=other, now=SOON)
+    operation = Operation.objects.get()
+    both = f"{operator.user}, and {other.user} agreed"
+    assert operation.explanation == f"{both}: record it as done: I looked"
+    (decision,) = operation.payload.decisions
+    assert (decision["proposed_by"], decision["by"]) == (str(operator.user), str(other.user))
+
+
+def test_the_alert_of_a_proposal_names_the_call(broken: Operation, operator: Member) -> None:
+    two(broken)
+    proposed(broken, operator)
+    sentence = Alert.objects.get(matter=f"repair:{broken.pk}").sentence
+    assert sentence.startswith(f"{broken.server.name}, “{broken.tool_name}”: a repair is proposed")
+
+
+def test_a_task_that_somebody_attached_is_not_said_to_be_made_by_the_server(
+    broken: Operation, operator: Member
+) -> None:
+    broken.payload.status_message = "Half of it is done"
+    broken.payload.save()
+    propose(broken, operator, Wish(Choice.ATTACH_TASK, "found it", task_id="t-77"))
+    with transaction.atomic():
+        move(lock(broken.pk), State.LOST, now=SOON, actor=DESK, reason="not known")
+    operation = Operation.objects.get()
+    words = [fact.words for fact in broken_page.known(operation)]
+    assert f"A person attached task {operation.task_label}." in words
+    assert operation.payload.status_message is None
 
 
 def test_a_repair_is_found_by_the_words_of_its_reason_and_evidence(

@@ -90,6 +90,19 @@ class TestWhatGoes:
             {"at": NOW.isoformat(), "by": _new(operation), "choice": "c", "reason": ""}
         ]
 
+    def test_of_what_they_only_agreed_to_the_other_persons_words_stay(
+        self, operation: Operation, erase: Erase
+    ) -> None:
+        both = {"by": NAME, "proposed_by": "Ada", "reason": "looked", "evidence": "row 7"}
+        theirs = {"by": "Ada", "proposed_by": NAME, "reason": MARK, "evidence": MARK}
+        operation.payload.decisions = [both, theirs]
+        operation.payload.save()
+        erase()
+        assert Payload.objects.get().decisions == [
+            {**both, "by": _new(operation)},
+            {"by": "Ada", "proposed_by": _new(operation), "reason": ""},
+        ]
+
     def test_their_words_find_nothing_any_more(
         self, team: Team, operation: Operation, erase: Erase
     ) -> None:
