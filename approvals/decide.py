@@ -7,27 +7,13 @@ from uuid import UUID
 
 from django.db import transaction
 
-from approvals import (
-    binding,
-    claim,
-    drafts,
-    folds,
-    notices,
-    policy,
-    question,
-    schema_form,
-    standstill,
-    votes,
-)
+from approvals import drafts, folds, frame, notices, policy, question, schema_form, votes
 from approvals.agree import INCOMPLETE, Answer, agree
-from approvals.locking import locked
-from approvals.models import Approval, ApprovalState, Choice, Kind
-from approvals.outcomes import Decided, Missing, Outcome, Refused, of_closed
+from approvals.models import Approval, Choice, Kind
+from approvals.outcomes import Decided, Outcome, Refused
 from approvals.question import Question, Submitted
 from approvals.votes import Turn
-from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member
-from mcpdesk.audit.log import Actor
 from mcpdesk.audit.models import Channel
 from tasks_monitor.engine import errors as engine_errors
 from tasks_monitor.engine.answer import answer
@@ -40,6 +26,7 @@ FOUR_EYES = (
 NOT_YOURS = "This question was not put to you, or your role no longer decides. Nothing was sent."
 OVERDUE = "The time to answer this has passed. Nothing was sent."
 NOT_ALLOWED = "That cannot be said to this question."
+_SENTENCES = frame.Sentences(f"{NOT_ALLOWED} Nothing was sent.", FOUR_EYES, NOT_YOURS, OVERDUE)
 NO_POLICY = "Who has to agree to an answer cannot be read any more, so nothing was sent."
 CONFIRM_SECRETS = (
     "Nothing was sent: this form asks for what looks like a secret. Type it again (the desk kept "
@@ -92,23 +79,18 @@ def decide(
 def _decide(
     approval_id: UUID, member: Member, said: Said, now: datetime, channel: Channel
 ) -> Outcome:
-    approval = locked(approval_id, member.team_id)
-    current = access.member_in(member.user, member.team_id, now)
-    if approval is None or current is None:
-        return Missing()
-    if approval.kind != Kind.ANSWER:
-        # gate and elicitation are two questions: answering one never answers the other
-        return Refused(f"{NOT_ALLOWED} Nothing was sent.")
-    if not approval.is_open:
-        return of_closed(approval, current.user_id)
-    refusal = _why_not(approval, current, said, now)
+    turn = frame.begin(
+        approval_id, Kind.ANSWER, _SENTENCES, member=member, now=now, channel=channel
+    )
+    if not isinstance(turn, Turn):
+        return turn
+    refusal = _why_not(turn, said)
     if refusal is not None:
-        return refusal
-    asked = question.read(_question_of(approval))
+        return Refused(refusal)
+    asked = question.read(_question_of(turn.approval))
     response = _response(asked, said)
     if isinstance(response, Refused):
         return response
-    turn = Turn(approval, current, Actor.person(current, channel), now)
     if said.choice == Choice.ACCEPT:
         unfinished = agree(turn, Answer(asked, response, said.submitted, said.proposes))
         if unfinished is not None:
@@ -118,23 +100,12 @@ def _decide(
     return _close(turn, said.choice, response)
 
 
-def _why_not(approval: Approval, member: Member, said: Said, now: datetime) -> Refused | None:
+def _why_not(turn: Turn, said: Said) -> str | None:
     """What stands against this answer, first things first; None: nothing."""
-    stale = binding.why_not(said.token, approval, user_id=member.user_id, now=now)
-    if stale:
-        return Refused(stale)
-    if approval.four_eyes and access.is_requester(member, approval.operation):
-        return Refused(FOUR_EYES)
-    if not access.may_decide(member, approval):
-        return Refused(NOT_YOURS)
-    deadline_at = standstill.deadline_of(approval, now)
-    if deadline_at is not None and deadline_at <= now:
-        return Refused(OVERDUE)
-    claimed = claim.why_not(approval, member.user_id, now)
-    if claimed:
-        return Refused(claimed)
-    unread = folds.why_not(approval, said.opened) if said.choice == Choice.ACCEPT else None
-    return Refused(unread) if unread else None
+    barred = frame.why_not(turn, said.token, _SENTENCES)
+    if barred or said.choice != Choice.ACCEPT:
+        return barred
+    return folds.why_not(turn.approval, said.opened)
 
 
 def _response(asked: Question, said: Said) -> dict[str, Any] | Refused:
@@ -155,13 +126,8 @@ def _response(asked: Question, said: Said) -> dict[str, Any] | Refused:
 
 def _close(turn: Turn, choice: Choice, response: dict[str, Any]) -> Decided:
     approval, now = turn.approval, turn.now
-    approval.state = ApprovalState.DECIDED
-    approval.decision = choice
-    approval.decided_at = approval.closed_at = now
-    approval.decided_by = turn.member.user
-    approval.save(update_fields=["state", "decision", "decided_at", "decided_by", "closed_at"])
+    frame.end(turn, choice)
     drafts.discard(approval, turn.member.user)
-    turn.note("approval.decided", choice=choice.value)
     answer(_question_of(approval).pk, response=response, actor=turn.actor, now=now)
     notices.closed(approval, now)
     return Decided(approval, choice)

@@ -7,14 +7,11 @@ from uuid import UUID
 
 from django.db import transaction
 
-from approvals import binding, claim, drafts, folds, notices, policy, standstill, votes
-from approvals.locking import locked
-from approvals.models import Approval, ApprovalState, Kind, Verdict
-from approvals.outcomes import Missing, Refused, VerdictOutcome, Voted, of_closed
+from approvals import drafts, folds, frame, notices, policy, votes
+from approvals.models import Approval, Kind, Verdict
+from approvals.outcomes import Refused, VerdictOutcome, Voted
 from approvals.votes import Turn
-from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member
-from mcpdesk.audit.log import Actor
 from mcpdesk.audit.models import Channel
 from mcpdesk.mcp.jsontext import storable
 from tasks_monitor.engine import errors as engine_errors
@@ -31,6 +28,7 @@ LONG_REASON = "The reason has at most 500 characters of text. Nothing was decide
 SAID_BEFORE = "You approved this before, and a person counts once. Nothing changed."
 NO_POLICY = "Who has to approve it cannot be read any more, so nothing was decided."
 NO_GATE = "This item asks something else. Nothing was decided."
+_SENTENCES = frame.Sentences(NO_GATE, FOUR_EYES, NOT_YOURS, OVERDUE)
 MAX_REASON_CHARS = 500
 
 
@@ -72,37 +70,21 @@ def decide_gate(
 def _decide(
     approval_id: UUID, member: Member, word: Word, now: datetime, channel: Channel
 ) -> VerdictOutcome:
-    approval = locked(approval_id, member.team_id)
-    current = access.member_in(member.user, member.team_id, now)
-    if approval is None or current is None:
-        return Missing()
-    if approval.kind != Kind.GATE:
-        return Refused(NO_GATE)
-    if not approval.is_open:
-        return of_closed(approval, current.user_id)
-    refusal = _why_not(approval, current, word, now)
+    turn = frame.begin(approval_id, Kind.GATE, _SENTENCES, member=member, now=now, channel=channel)
+    if not isinstance(turn, Turn):
+        return turn
+    refusal = _why_not(turn, word)
     if refusal is not None:
         return Refused(refusal)
-    turn = Turn(approval, current, Actor.person(current, channel), now)
     votes.cast(turn, word.verdict, word.reason)
-    drafts.discard(approval, current.user)
+    drafts.discard(turn.approval, turn.member.user)
     return _follow(turn, word)
 
 
-def _why_not(approval: Approval, member: Member, word: Word, now: datetime) -> str | None:
+def _why_not(turn: Turn, word: Word) -> str | None:
     """What stands against this word, first things first; None: nothing."""
-    stale = binding.why_not(word.token, approval, user_id=member.user_id, now=now)
-    if stale:
-        return stale
-    if approval.four_eyes and access.is_requester(member, approval.operation):
-        return FOUR_EYES
-    if not access.may_decide(member, approval):
-        return NOT_YOURS
-    deadline_at = standstill.deadline_of(approval, now)
-    if deadline_at is not None and deadline_at <= now:
-        return OVERDUE
-    claimed = claim.why_not(approval, member.user_id, now)
-    return claimed or _incomplete(approval, word) or _repeated(approval, member, word, now)
+    barred = frame.why_not(turn, word.token, _SENTENCES)
+    return barred or _incomplete(turn.approval, word) or _repeated(turn, word)
 
 
 def _incomplete(approval: Approval, word: Word) -> str | None:
@@ -113,11 +95,13 @@ def _incomplete(approval: Approval, word: Word) -> str | None:
     return folds.why_not(approval, word.opened)
 
 
-def _repeated(approval: Approval, member: Member, word: Word, now: datetime) -> str | None:
-    standing = votes.standing(approval, now)
-    same = any(vote.user_id == member.user_id and vote.choice == word.verdict for vote in standing)
+def _repeated(turn: Turn, word: Word) -> str | None:
+    standing = votes.standing(turn.approval, turn.now)
+    same = any(
+        vote.user_id == turn.member.user_id and vote.choice == word.verdict for vote in standing
+    )
     # unless the word is enough by now: somebody's role may have come back since
-    waits = isinstance(votes.came_to(approval, now), policy.Waiting)
+    waits = isinstance(votes.came_to(turn.approval, turn.now), policy.Waiting)
     return SAID_BEFORE if same and waits else None
 
 
@@ -143,11 +127,5 @@ def _follow(turn: Turn, word: Word) -> VerdictOutcome:
 
 
 def _close(turn: Turn, verdict: Verdict) -> None:
-    approval = turn.approval
-    approval.state = ApprovalState.DECIDED
-    approval.decision = verdict
-    approval.decided_at = approval.closed_at = turn.now
-    approval.decided_by = turn.member.user
-    approval.save(update_fields=["state", "decision", "decided_at", "decided_by", "closed_at"])
-    turn.note("approval.decided", choice=verdict.value)
-    notices.closed(approval, turn.now)
+    frame.end(turn, verdict)
+    notices.closed(turn.approval, turn.now)

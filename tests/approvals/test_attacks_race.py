@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 from django.db import connection
 
-from approvals import agree, binding, decide, verdict, words
+from approvals import agree, binding, decide, frame, verdict, words
 from approvals.models import Approval, ApprovalState, Verdict, Vote
 from approvals.outcomes import Counted, Decided, Lost, Refused, Voted
 from approvals.policy import Waiting
@@ -32,10 +32,10 @@ NAME = {"name": {"type": "string"}}
 Say = Callable[[], Any]
 
 
-def _at_once(module: Any, monkeypatch: pytest.MonkeyPatch, *says: Say) -> list[Any]:
+def _at_once(monkeypatch: pytest.MonkeyPatch, *says: Say) -> list[Any]:
     """Each reads the item before another writes, as far as the lock lets them."""
     all_read = threading.Barrier(len(says))
-    read = module.locked
+    read = frame.locked
 
     def after_all_read(approval_id: UUID, team_id: int) -> Approval | None:
         found = read(approval_id, team_id)
@@ -44,7 +44,7 @@ def _at_once(module: Any, monkeypatch: pytest.MonkeyPatch, *says: Say) -> list[A
             all_read.wait(timeout=1)
         return found
 
-    monkeypatch.setattr(module, "locked", after_all_read)
+    monkeypatch.setattr(frame, "locked", after_all_read)
 
     def one(speak: Say) -> Any:
         try:
@@ -73,7 +73,6 @@ def _confirm_and_propose(
     propose(approval, approver, {"name": "api"})
     confirms, proposes = token(approval, second), token(approval, third)
     outcomes = _at_once(
-        decide,
         monkeypatch,
         lambda: propose(approval, second, {"name": "api"}, token=confirms),
         lambda: propose(approval, third, {"name": "all"}, token=proposes, proposes=True),
@@ -121,7 +120,7 @@ def test_without_the_lock_both_are_told_that_it_was_done(
 ) -> None:
     """The control: one answer is sent while another one stands proposed."""
     questions_rule(team)
-    monkeypatch.setattr(decide, "locked", _read_without_lock)
+    monkeypatch.setattr(frame, "locked", _read_without_lock)
     # the words a list finds it by are one row for both, and would make one wait for the other
     monkeypatch.setattr(words, "said", lambda *_: None)
     _propose_once_it_is_confirmed(monkeypatch)
@@ -137,7 +136,6 @@ def test_two_who_propose_at_once_make_one_proposal(
     approval, second = ask(fields=NAME), join()
     first_token, second_token = token(approval, approver), token(approval, second)
     outcomes = _at_once(
-        decide,
         monkeypatch,
         lambda: propose(approval, approver, {"name": "api"}, token=first_token),
         lambda: propose(approval, second, {"name": "api"}, token=second_token),
@@ -152,7 +150,7 @@ def test_one_person_in_two_windows_is_one_person(
     operator: Member, approver: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     approval = a_gate(operator, {"quorum": 2})
-    twice = _at_once(verdict, monkeypatch, *[lambda: say(approval, approver)] * 2)
+    twice = _at_once(monkeypatch, *[lambda: say(approval, approver)] * 2)
     assert [one.came_to for one in twice if isinstance(one, Voted)] == [Waiting(1, 2)]
     assert Vote.objects.count() == 1
 
@@ -163,7 +161,6 @@ def test_a_person_and_their_stand_in_at_once_are_one(
     approval, stand_in = a_gate(operator, {"quorum": 2}), join(Role.OPERATOR)
     AbsenceFactory(team=team, user=approver.user, stand_in=stand_in.user)
     outcomes = _at_once(
-        verdict,
         monkeypatch,
         lambda: say(approval, approver),
         lambda: say(approval, stand_in),
@@ -179,7 +176,6 @@ def test_whoever_started_it_gains_nothing_by_speaking_together_with_somebody(
     approval = a_gate(operator, {"quorum": 2})
     Membership.objects.filter(user=operator.user).update(role=Role.ADMIN)
     outcomes = _at_once(
-        verdict,
         monkeypatch,
         lambda: say(approval, operator),
         lambda: say(approval, approver),
@@ -194,7 +190,6 @@ def _two_tokens(
     """Two programs approve for two people at once; whether each was told that it is decided."""
     approval, first, second = a_gate(operator, {"quorum": 2}), join(), join()
     answers = _at_once(
-        verdict,
         monkeypatch,
         lambda: by_api(approval, first, proof(approval, first), yes=True).json(),
         lambda: by_api(approval, second, proof(approval, second), yes=True).json(),
@@ -214,7 +209,7 @@ def test_without_the_lock_two_by_the_api_each_wait_for_the_other(
     operator: Member, join: Join, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The control: both are told to wait for one more, and the call waits for ever."""
-    monkeypatch.setattr(verdict, "locked", _read_without_lock)
+    monkeypatch.setattr(frame, "locked", _read_without_lock)
     # writing the words of a vote holds the item's row, which would let the second one wait too
     monkeypatch.setattr(words, "said", lambda *_: None)
     both, follow = threading.Barrier(2), verdict._follow
@@ -235,7 +230,6 @@ def test_one_person_on_a_page_and_by_their_token_at_once_is_one_person(
 ) -> None:
     approval = a_gate(operator, {"quorum": 2})
     _at_once(
-        verdict,
         monkeypatch,
         lambda: by_page(approval, approver, proof(approval, approver), yes=True),
         lambda: by_api(approval, approver, proof(approval, approver), yes=True),
@@ -248,7 +242,7 @@ def _demoted_on_the_way(
     approver: Member, monkeypatch: pytest.MonkeyPatch, say_it: Callable[[], Any]
 ) -> Any:
     """An admin takes the role away after the page was shown, while the word waits for the item."""
-    read = verdict.locked
+    read = frame.locked
 
     def demote_first(approval_id: UUID, team_id: int) -> Approval | None:
         def demote() -> None:
@@ -259,7 +253,7 @@ def _demoted_on_the_way(
             pool.submit(demote).result()
         return read(approval_id, team_id)
 
-    monkeypatch.setattr(verdict, "locked", demote_first)
+    monkeypatch.setattr(frame, "locked", demote_first)
     return say_it()
 
 
@@ -303,7 +297,6 @@ def test_a_refusal_and_the_last_yes_at_once_come_to_one_of_the_two(
     approval, second, third = a_gate(operator, {"quorum": 2}), join(), join()
     say(approval, approver)
     outcomes = _at_once(
-        verdict,
         monkeypatch,
         lambda: say(approval, second),
         lambda: say(approval, third, Verdict.DENY),
@@ -324,7 +317,6 @@ def test_two_who_confirm_at_once_are_sent_once(
     approval, second, third = ask(fields=NAME), join(), join()
     propose(approval, approver, {"name": "api"})
     outcomes = _at_once(
-        decide,
         monkeypatch,
         lambda: confirm(approval, second),
         lambda: confirm(approval, third),

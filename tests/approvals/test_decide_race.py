@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 from django.db import connection
 
-from approvals import binding, decide
+from approvals import binding, decide, frame
 from approvals.decide import Said
 from approvals.models import Approval, Choice, Vote
 from approvals.outcomes import Decided, Lost, Outcome
@@ -28,7 +28,7 @@ def _both_decide(
 ) -> list[Outcome | BaseException]:
     """Each reads the item before the other writes, as far as the lock lets them."""
     both_read = threading.Barrier(2)
-    read = decide.locked
+    read = frame.locked
 
     def after_both_read(approval_id: UUID, team_id: int) -> Approval | None:
         found = read(approval_id, team_id)
@@ -37,7 +37,7 @@ def _both_decide(
             both_read.wait(timeout=1)
         return found
 
-    monkeypatch.setattr(decide, "locked", after_both_read)
+    monkeypatch.setattr(frame, "locked", after_both_read)
 
     def say(number: int) -> Outcome | BaseException:
         member = members[number]
@@ -75,7 +75,7 @@ def test_without_the_lock_both_believe_they_may_decide(
 ) -> None:
     """The control: nobody is told that they lost, and only the engine's own check is left."""
     approval, members = ask(), (join(), join())
-    monkeypatch.setattr(decide, "locked", _read_without_lock)
+    monkeypatch.setattr(frame, "locked", _read_without_lock)
     outcomes = _both_decide(approval, members, monkeypatch)
     assert not any(isinstance(outcome, Lost) for outcome in outcomes)
 

@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 from django.db import connection
 
-from approvals import verdict, words
+from approvals import frame, verdict, words
 from approvals.models import Approval, Verdict, Vote
 from approvals.outcomes import Lost, VerdictOutcome, Voted
 from approvals.policy import Approved, Waiting
@@ -29,7 +29,7 @@ def _both_say(
 ) -> list[VerdictOutcome | BaseException]:
     """Each reads the item before the other writes, as far as the lock lets them."""
     both_read = threading.Barrier(2)
-    read = verdict.locked
+    read = frame.locked
 
     def after_both_read(approval_id: UUID, team_id: int) -> Approval | None:
         found = read(approval_id, team_id)
@@ -38,7 +38,7 @@ def _both_say(
             both_read.wait(timeout=1)
         return found
 
-    monkeypatch.setattr(verdict, "locked", after_both_read)
+    monkeypatch.setattr(frame, "locked", after_both_read)
 
     def one(number: int) -> VerdictOutcome | BaseException:
         try:
@@ -87,7 +87,7 @@ def test_without_the_lock_two_approvals_each_see_only_themselves(
 ) -> None:
     """The control: both are told to wait for one more, and the call waits for ever."""
     approval, members = a_gate(operator, {"quorum": 2}), (join(), join())
-    monkeypatch.setattr(verdict, "locked", _read_without_lock)
+    monkeypatch.setattr(frame, "locked", _read_without_lock)
     # writing the words of a vote holds the item's row, which would let the second one wait too
     monkeypatch.setattr(words, "said", lambda *_: None)
     wait = threading.Barrier(2)
