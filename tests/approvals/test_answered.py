@@ -75,6 +75,19 @@ def test_an_answer_is_read_in_the_words_of_the_form(ask: Ask, approver: Member, 
     assert "hunter2" not in words + sent
 
 
+def test_the_form_is_folded_once_there_is_an_answer(ask: Ask, approver: Member, join: Join) -> None:
+    answered_one, refused = ask(fields=FIELDS), ask(fields=FIELDS)
+    propose(answered_one, approver, POSTED, gives_secrets=True)
+    propose(refused, approver, choice=Choice.DECLINE)
+    auditor = join(Role.AUDITOR)
+    _, fold, form = _page(auditor, answered_one).partition(
+        '<details class="fold item-note" id="form-'
+    )
+    assert fold
+    assert 'id="item-fields"' in form
+    assert 'id="form-as-asked"' not in _page(auditor, refused)
+
+
 def test_a_plain_yes_and_a_refusal_have_no_answer_to_read(
     ask: Ask, approver: Member, join: Join
 ) -> None:
