@@ -55,6 +55,8 @@ INSTALLED_APPS = [
     # our `test` command runs the whole suite, so it comes before Django's
     "mcpdesk.embedded",
     "mcpdesk",
+    # no more than its pages: nothing registers itself (mcpdesk.support)
+    "django.contrib.admin.apps.SimpleAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -80,6 +82,7 @@ INSTALLED_APPS = [
     "approvals",
     "mcpdesk.keeping",
     "mcpdesk.web",
+    "mcpdesk.support",
 ]
 
 MIDDLEWARE = [
@@ -254,6 +257,7 @@ LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = False
+FORMAT_MODULE_PATH = "mcpdesk.formats"
 
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 SESSION_COOKIE_HTTPONLY = True

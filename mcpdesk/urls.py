@@ -1,7 +1,10 @@
 from django.urls import include, path
 
+from mcpdesk.support.rows import site as support
+
 urlpatterns = [
     path("accounts/", include("allauth.urls")),
+    path("support/", support.urls),
     path("", include("mcpdesk.ops.urls")),
     path("", include("mcpdesk.api.urls")),
     path("", include("mcpdesk.web.urls")),

@@ -26,7 +26,15 @@ from django.db.models import (
 )
 from django.utils import timezone
 
-from mcpdesk.accounts.models import Absence, ApiToken, Membership, Role, Team, User
+from mcpdesk.accounts.models import (
+    Absence,
+    ApiToken,
+    Membership,
+    Role,
+    SupportGrant,
+    Team,
+    User,
+)
 
 ModelT = TypeVar("ModelT", bound=Model)
 
@@ -415,3 +423,18 @@ def messages_seen(member: Member) -> Q:
 
 def _is_of_service(token: ApiToken | None, name: str) -> bool:
     return token is not None and token.user_id is None and token.name == name
+
+
+def open_to_support(at: datetime) -> QuerySet[SupportGrant]:
+    """The grants of teams that let support staff look at `at` (UTC), by the teams' names."""
+    grants = SupportGrant.objects.filter(ends_at__gt=at).select_related("team")
+    return grants.order_by("team__name", "team_id")
+
+
+def seen_by_support(queryset: QuerySet[ModelT], team_path: str, at: datetime) -> QuerySet[ModelT]:
+    """Rows that support staff see: of teams that let them look. No grant, no rows.
+
+    `team_path` leads from a row to its team's id.
+    """
+    teams = list(open_to_support(at).values_list("team_id", flat=True))
+    return queryset.filter(**{f"{team_path}__in": teams})

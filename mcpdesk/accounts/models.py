@@ -31,7 +31,8 @@ class UserManager(BaseUserManager["User"]):
         return user
 
     def create_superuser(self, email: str, password: str | None = None, **extra: Any) -> "User":
-        return self.create_user(email, password, is_staff=True, is_superuser=True, **extra)
+        """For Django's own command; it opens nothing, and support staff are no superusers."""
+        return self.create_user(email, password, is_superuser=True, **extra)
 
     def get_by_natural_key(self, username: str | None) -> "User":
         return self.get(email__iexact=username)
@@ -267,3 +268,25 @@ class ApiToken(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"
+
+
+class SupportGrant(models.Model):
+    """A team lets support staff look, until then; without a row, or later, they see nothing of it.
+
+    One row for a team: who let them in before stands in the log.
+    """
+
+    team = models.OneToOneField(Team, on_delete=models.CASCADE, related_name="support_grant")
+    granted_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    granted_at = models.DateTimeField()
+    ends_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(ends_at__gt=models.F("granted_at")), name="support_grant_ends"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"support may look at {self.team} until {self.ends_at:%Y-%m-%d %H:%M}"

@@ -260,6 +260,13 @@ KINDS: dict[str, Kind] = {
     "user.signed_out": _kind("{actor} signed {person} out everywhere", people=("person",)),
     "user.erased": _kind("{actor} erased {person} and what they wrote", people=("person",)),
     "user.renamed": _kind("{actor} changed their name"),
+    # support staff, who are nobody of the team
+    "support.let_in": _kind("{actor} lets support look until {until}", "until"),
+    "support.shut_out": _kind("{actor} ended that support may look"),
+    "support.listed": _kind("{actor} of support listed {what}", "what"),
+    "support.looked": _kind("{actor} of support looked at {what} {row}", "what", "row"),
+    "support.staff_added": _kind("{person} is support staff from now on", people=("person",)),
+    "support.staff_removed": _kind("{person} is support staff no more", people=("person",)),
 }
 
 

@@ -29,6 +29,17 @@ class RoleForm(forms.Form):
     role = forms.ChoiceField(choices=Role.choices)
 
 
+class SupportForm(forms.Form):
+    """For how long support staff may look at a team (h)."""
+
+    hours = forms.TypedChoiceField(
+        label="For how long",
+        coerce=int,
+        choices=[(1, "1 hour"), (8, "8 hours"), (24, "1 day"), (168, "7 days")],
+        initial=8,
+    )
+
+
 class StartForm(forms.Form):
     """What goes with the arguments when a tool is started."""
 

@@ -10,7 +10,7 @@ from approvals.models import (
     SavedFilter,
 )
 from approvals.policies import edition
-from mcpdesk.accounts.models import ApiToken, Role
+from mcpdesk.accounts.models import ApiToken, Role, SupportGrant
 from mcpdesk.audit.models import Export, LegalHold
 from mcpdesk.notify.models import (
     Alert,
@@ -73,6 +73,17 @@ def tokens(household: Household) -> None:
             created_by=colleague,
         )
         household.ids[thing] = token.pk
+
+
+def support(household: Household) -> None:
+    """Support may look for an hour."""
+    now = timezone.now()
+    SupportGrant.objects.create(
+        team=household.team,
+        granted_by=household.people[ADMIN],
+        granted_at=now,
+        ends_at=now + timedelta(hours=1),
+    )
 
 
 def notices(household: Household) -> None:

@@ -10,6 +10,9 @@ another team is a 404.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from django.db.models import Model
+
+from mcpdesk.support.rows import site
 from tests.access.actors import ADMIN, APPROVER, AUDITOR, EVERYBODY, OPERATOR
 
 Statuses = Mapping[str, int]
@@ -59,6 +62,28 @@ class Open:
     somebody: int
 
 
+@dataclass(frozen=True, slots=True)
+class Staff:
+    """An address of support staff, who are in no team: test_support.py asks it as everybody.
+
+    `model`: whose rows stand there; None: the site's own pages.
+    """
+
+    model: type[Model] | None = None
+
+
+def of_support() -> dict[str, "Row | Open | Staff"]:
+    """A row for each list and each page of a row, as the site itself has them registered."""
+    rows: dict[str, Row | Open | Staff] = {
+        "support/": Staff(),
+        "support/<slug:app_label>/": Staff(),
+    }
+    for model in site._registry:
+        place = f"support/{model._meta.app_label}/{model._meta.model_name}/"
+        rows |= {place: Staff(model), f"{place}<path:object_id>/change/": Staff(model)}
+    return rows
+
+
 EVERYBODYS = may(*EVERYBODY)
 SENT_BY_ALL = may(*EVERYBODY, answer=302)
 ADMINS = may(ADMIN)
@@ -75,7 +100,8 @@ AWAY = {
     "last": "2099-01-02",
 }
 
-ROWS: dict[str, Row | Open] = {
+ROWS: dict[str, Row | Open | Staff] = {
+    **of_support(),
     # --- the log
     "audit/": Row(
         get=may(AUDITOR, ADMIN),
@@ -199,6 +225,10 @@ ROWS: dict[str, Row | Open] = {
         at=("/team/retention/holds/{legal hold}/end/",),
         form={"reason": "settled"},
     ),
+    "team/support/": Row(get=EVERYBODYS),
+    "team/support/let-in/": Row(post=DONE_BY_ADMINS, form={"hours": "8"}),
+    # support may look meanwhile: world.py
+    "team/support/end/": Row(post=DONE_BY_ADMINS),
     "team/tokens/": Row(
         get=ADMINS, post=ADMINS, form={"name": "new-bot", "scopes": "start", "days": "30"}
     ),

@@ -95,3 +95,4 @@ def furnish(household: Household) -> None:
     belongings.tokens(household)
     belongings.held(household)
     belongings.kept_for_a_court(household)
+    belongings.support(household)

@@ -1,7 +1,7 @@
 """Every page there is, each as somebody would meet it, for pictures and for axe."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from urllib.parse import urlsplit
 
@@ -19,6 +19,7 @@ from tasks_monitor.models import Hold, Operation
 from tasks_monitor.states import State
 from tests.browser.people import Crew, Person, open_items, path, until
 from tests.factories import AbsenceFactory, MembershipFactory
+from tests.support.staff import make_staff, signed_in
 
 #: Routes that answer GET with something other than a page of their own.
 NO_PAGES = {
@@ -77,6 +78,7 @@ def shots(team: Crew, server: int, empty: Crew) -> list[Shot]:
         *_channel_pages(team),
         *_away_pages(team),
         *_account_pages(team),
+        *_support_pages(team, server, started["completed"]),
     ]
 
 
@@ -313,6 +315,24 @@ def _account_pages(team: Crew) -> list[Shot]:
         *(Shot(name, "", team.auditor, where) for name, where in ours.items()),
         Shot("not-allowed", "operation_new", team.auditor, "/operations/new/"),
         *(Shot(name, "", None, where) for name, where in theirs.items()),
+    ]
+
+
+def _support_pages(team: Crew, server: int, operation: str) -> list[Shot]:
+    """As support staff of no team, whom the team lets look."""
+    assert team.admin.post("/team/support/let-in/", hours="8").status == 302
+    sue = replace(team.admin, user=make_staff())
+    sue.session_key = str(signed_in(sue.user).session.session_key)
+    places = {
+        "index": "",
+        "operations": "tasks_monitor/operation/",
+        "operation": f"tasks_monitor/operation/{operation}/change/",
+        "server": f"tasks_monitor/server/{server}/change/",
+        "nothing": "notify/channel/?kind__exact=slack",
+    }
+    return [
+        Shot("support-access", "support_access", team.admin, "/team/support/"),
+        *(Shot(f"support-{name}", "", sue, f"/support/{where}") for name, where in places.items()),
     ]
 
 

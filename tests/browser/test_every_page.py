@@ -103,8 +103,8 @@ def page_of(
         page.context.close()
 
 
-#: Pages of allauth, and what has no pages.
-_NOT_OURS = ("accounts/", "api/v1/")
+#: Pages of allauth and of Django's admin (some of them are shown), and what has no pages.
+_NOT_OURS = ("accounts/", "support/", "api/v1/")
 
 
 def _routes(patterns: list[Any]) -> Iterator[tuple[str, URLPattern]]:

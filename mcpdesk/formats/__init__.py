@@ -1,0 +1,1 @@
+"""How times are written where Django writes them: the support pages."""
