@@ -10,21 +10,18 @@ from approvals import (
     earlier,
     policy,
     presets,
-    question,
     remembered,
     standing,
     standstill,
     tree,
     votes,
 )
-from approvals.around import Around
-from approvals.earlier import Earlier
+from approvals.any_item import AnyItem
 from approvals.gate import claims_of
-from approvals.models import Approval, Draft, ReasonPreset, Verdict, Vote
+from approvals.models import Approval, ReasonPreset, Verdict
 from approvals.remembered_form import RememberForm
 from approvals.standing import Standing
 from approvals.verdict import NEEDS_REASON
-from approvals.votes import Progress
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member
 
@@ -46,43 +43,19 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class GateItem:
+class GateItem(AnyItem):
     """Everything the page of one gate shows to one member."""
 
-    approval: Approval
-    member: Member
-    standing: Standing
-    progress: Progress
-    around: Around
-    seen: bool  # whether this member may read the arguments
-    earlier: Earlier | None
-    arguments: list[tree.Row]
     claims: tuple[str, ...]  # the server's own, about the tool
     token: str  # binds a form to what is shown; empty: there is no form
-    votes: list[Vote]
     reasons: list[ReasonPreset]  # that this team often gives
     remember_form: RememberForm | None  # None: the rule remembers nothing, or it is too late
-    draft: Draft | None
     attempt: Attempt | None
-    may_cancel_operation: bool
-
-    @property
-    def can_act(self) -> bool:
-        return self.standing.can_act
 
     @property
     def has_form(self) -> bool:
         """Whether the page of this item has a form now."""
         return self.can_act
-
-    @property
-    def counted_version(self) -> int:
-        """The version of the item whose votes count."""
-        return votes.counted_version(self.approval)
-
-    @property
-    def may_comment(self) -> bool:
-        return self.seen
 
     @property
     def reason(self) -> str:
@@ -102,10 +75,6 @@ class GateItem:
     def can_remember(self) -> bool:
         """Whether what this member has just approved can still be remembered."""
         return self.standing is Standing.YOU_DECIDED and self.remember_form is not None
-
-    @property
-    def server_host(self) -> str:
-        return question.server_host(self.approval.operation.server.url)
 
     @property
     def denied(self) -> bool:

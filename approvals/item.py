@@ -25,8 +25,7 @@ from approvals import (
     votes,
 )
 from approvals.answered import Answer
-from approvals.around import Around
-from approvals.earlier import Earlier
+from approvals.any_item import AnyItem
 from approvals.forms import Control
 from approvals.models import Approval, ApprovalState, Choice, Draft, Shape, Vote
 from approvals.outcomes import SAID
@@ -94,23 +93,13 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
-    """Everything the page of one item shows to one member."""
+class Item(AnyItem):
+    """Everything the page of one question shows to one member."""
 
-    approval: Approval
-    member: Member
-    standing: Standing
-    progress: Progress
-    around: Around
-    seen: bool  # whether this member may read the question and the arguments
     asked: Question | None  # None: not for this member's eyes, or not asked for
-    votes: list[Vote]  # where several people have to agree
-    earlier: Earlier | None
-    arguments: list[tree.Row]
     warnings: list[str]
     form: Form | None
     fields: list[ReadField]  # of a question that this member can only read
-    draft: Draft | None
     attempt: Attempt | None
     typed: list[Control]  # what this person had typed, once nothing can be sent any more
     delivery: Delivery | None
@@ -118,20 +107,6 @@ class Item:
     waits_for_others: int  # questions of the same round that have no answer yet
     replacement: Approval | None
     earlier_consent: Approval | None  # this member agreed to open the same link before
-    may_cancel_operation: bool
-
-    @property
-    def can_act(self) -> bool:
-        return self.standing.can_act
-
-    @property
-    def counted_version(self) -> int:
-        """The version of the item whose votes count."""
-        return votes.counted_version(self.approval)
-
-    @property
-    def may_comment(self) -> bool:
-        return self.seen
 
     @property
     def has_form(self) -> bool:
@@ -148,10 +123,6 @@ class Item:
         """What an answer comes to while the operation waits for an operator; else empty."""
         state = State(self.approval.operation.state)
         return _HELD_UP.get(state, "") if self.approval.is_open else ""
-
-    @property
-    def server_host(self) -> str:
-        return question.server_host(self.approval.operation.server.url)
 
     @property
     def link_to_open(self) -> str:
