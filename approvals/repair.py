@@ -5,9 +5,11 @@ first proposes, and a second one carries that out or refuses it. A proposal stan
 that it was made in: once the operation moves, it falls away. Sending again asks the gate again.
 
 Every verb raises Refused, and DoesNotExist for what the member's team has not got; then nothing was
-written.
+written. `seen` is what seen_of() gave for what was read before: what is otherwise by now is refused
+(Overtaken). None: nothing was read.
 """
 
+import hashlib
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -22,7 +24,7 @@ from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member, Permission
 from mcpdesk.audit.log import Actor
 from mcpdesk.audit.models import Channel
-from mcpdesk.mcp.jsontext import storable
+from mcpdesk.mcp.jsontext import canonical, storable
 from mcpdesk.notify import alerts
 from tasks_monitor.engine import telling, words
 from tasks_monitor.engine.errors import Refused
@@ -31,6 +33,7 @@ from tasks_monitor.engine.rows import lock, note
 from tasks_monitor.models import HistoryEntry, Operation, Repair, RepairState
 from tasks_monitor.states import NEEDS_OPERATOR, State
 
+CHANGED = "This is not as it was when you read it. Nothing was done: look again."
 NOT_YOURS = "Your role does not repair operations. Nothing was done."
 PROPOSED_ALREADY = "Something is proposed already: agree to it or refuse it first."
 MOVED_ON = "The operation has moved since this was proposed, so that it fell away. Look again."
@@ -40,6 +43,14 @@ NOT_THEIRS_ANY_MORE = "Whoever proposed this may not repair operations any more:
 ONLY_YOUR_OWN = "Only whoever proposed it takes it back: refuse it instead."
 NEEDS_REASON = f"Say why you refuse it, in at most {MAX_CHARS} characters. Nothing was done."
 DISABLED = "The policy disables this tool, so that it cannot be sent again. Nothing was done."
+
+
+class Overtaken(Refused):
+    """Somebody was first, or it is not as it was when it was read."""
+
+
+class NotYours(Refused):
+    """Somebody else has to do it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +106,14 @@ def propose(
     wish: Wish,
     now: datetime,
     channel: Channel = Channel.WEB,
+    seen: str | None = None,
 ) -> Done | Proposed:
     """Carry a wish out, or propose it where the policy of now asks for a second person."""
     turn = _turn(operation_id, member, now, channel)
+    _check_seen(turn.operation, seen)
     check(turn.operation, wish.choice, wish.reason, wish.evidence, wish.task_id)
     if standing(turn.operation) is not None:
-        raise Refused(PROPOSED_ALREADY)
+        raise Overtaken(PROPOSED_ALREADY)
     _fall_away(turn)
     says = gate.evaluate_call(turn.operation)
     if says.repairs_need_two:
@@ -111,11 +124,18 @@ def propose(
 
 
 @transaction.atomic(durable=True)
-def agree(repair_id: int, *, member: Member, now: datetime, channel: Channel = Channel.WEB) -> Done:
+def agree(
+    repair_id: int,
+    *,
+    member: Member,
+    now: datetime,
+    channel: Channel = Channel.WEB,
+    seen: str | None = None,
+) -> Done:
     """A second person has the proposal carried out."""
-    turn, repair = _proposed(repair_id, member, now, channel)
+    turn, repair = _proposed(repair_id, member, now, channel, seen)
     if repair.proposed_by_id == member.user_id:
-        raise Refused(YOUR_OWN)
+        raise NotYours(YOUR_OWN)
     proposer = access.member_in(repair.proposed_by, member.team_id, now)
     if proposer is None or not proposer.may(Permission.RECONCILE):
         raise Refused(NOT_THEIRS_ANY_MORE)
@@ -134,11 +154,12 @@ def refuse(
     reason: str,
     now: datetime,
     channel: Channel = Channel.WEB,
+    seen: str | None = None,
 ) -> None:
     """A second person says no, and why; the operation stays as it is."""
-    turn, repair = _proposed(repair_id, member, now, channel)
+    turn, repair = _proposed(repair_id, member, now, channel, seen)
     if repair.proposed_by_id == member.user_id:
-        raise Refused(YOUR_OWN)
+        raise NotYours(YOUR_OWN)
     if not 0 < len(reason.strip()) <= MAX_CHARS or not storable(reason):
         raise Refused(NEEDS_REASON)
     repair.content = {**repair.content, "refused_because": reason.strip()}
@@ -148,12 +169,17 @@ def refuse(
 
 @transaction.atomic(durable=True)
 def take_back(
-    repair_id: int, *, member: Member, now: datetime, channel: Channel = Channel.WEB
+    repair_id: int,
+    *,
+    member: Member,
+    now: datetime,
+    channel: Channel = Channel.WEB,
+    seen: str | None = None,
 ) -> None:
     """Whoever proposed it does not want it any more."""
-    turn, repair = _proposed(repair_id, member, now, channel)
+    turn, repair = _proposed(repair_id, member, now, channel, seen)
     if repair.proposed_by_id != member.user_id:
-        raise Refused(ONLY_YOUR_OWN)
+        raise NotYours(ONLY_YOUR_OWN)
     turn.note("repair.withdrawn")
     _close(turn, repair, RepairState.WITHDRAWN)
 
@@ -171,6 +197,22 @@ def of(operation: Operation) -> QuerySet[Repair]:
     return related.order_by("-proposed_at", "-pk")
 
 
+def seen_of(operation: Operation) -> str:
+    """Stands for what is decided about: the state and since when it is in it, what is proposed, and
+    what the policy says of a repair now.
+    """
+    proposed, says = standing(operation), gate.evaluate_call(operation)
+    lines = HistoryEntry.objects.filter(pk=operation.pk).values_list("state_since", flat=True)
+    facts = [operation.state, str(lines.first()), proposed.pk if proposed else None]
+    facts += [says.effect.value, says.repairs_need_two]
+    return hashlib.sha256(canonical(facts).encode()).hexdigest()[:32]
+
+
+def _check_seen(operation: Operation, seen: str | None) -> None:
+    if seen is not None and seen != seen_of(operation):
+        raise Overtaken(CHANGED)
+
+
 def _is_current(repair: Repair, operation: Operation) -> bool:
     """Whether the operation is as it was when this was proposed: it has not moved since."""
     moved = HistoryEntry.objects.filter(pk=operation.pk, state_since__gt=repair.proposed_at)
@@ -184,20 +226,21 @@ def _turn(operation_id: UUID, member: Member, now: datetime, channel: Channel) -
     if current is None or operation.team_id != current.team_id:
         raise Operation.DoesNotExist
     if not current.may(Permission.RECONCILE):
-        raise Refused(NOT_YOURS)
+        raise NotYours(NOT_YOURS)
     return _Turn(operation, current, Actor.person(current, channel), now)
 
 
 def _proposed(
-    repair_id: int, member: Member, now: datetime, channel: Channel
+    repair_id: int, member: Member, now: datetime, channel: Channel, seen: str | None
 ) -> tuple[_Turn, Repair]:
     mine = Repair.objects.filter(pk=repair_id, operation__team_id=member.team_id)
     turn = _turn(mine.values_list("operation_id", flat=True).get(), member, now, channel)
     repair = mine.select_for_update(of=("self",)).select_related("proposed_by").get()
     if repair.state != RepairState.PROPOSED:
-        raise Refused(DECIDED)
+        raise Overtaken(DECIDED)
     if not _is_current(repair, turn.operation):
-        raise Refused(MOVED_ON)
+        raise Overtaken(MOVED_ON)
+    _check_seen(turn.operation, seen)
     return turn, repair
 
 

@@ -5,32 +5,10 @@ from typing import Any, Final
 from django import forms
 
 from approvals.repair import Wish
+from approvals.repairable import CHOICES
 from tasks_monitor.engine.reconcile import MAX_CHARS, Choice
 
 _PLAIN: Final = {"autocomplete": "off", "spellcheck": "false"}
-#: Each choice, and what it does, said before it is chosen.
-CHOICES: Final[dict[Choice, tuple[str, str]]] = {
-    Choice.SEND_AGAIN: (
-        "Send the call again",
-        "The same tool with the same arguments, as another attempt of this operation. If the first "
-        "call did arrive, its effect happens twice.",
-    ),
-    Choice.ATTACH_TASK: (
-        "Attach a task id",
-        "You found the task on the server. The desk follows it from now on, and takes its result "
-        "as this operation's. Nothing is sent but the question how it is.",
-    ),
-    Choice.RECORD_DONE: (
-        "Record as done",
-        "You saw on the server that it was done. The operation ends as completed, without a "
-        "result; nothing is sent. This is final.",
-    ),
-    Choice.RECORD_FAILED: (
-        "Record as failed",
-        "You saw that it was not done, or it no longer matters. The operation ends as failed; "
-        "nothing is sent. This is final: a new call is a new operation.",
-    ),
-}
 
 
 class RepairForm(forms.Form):

@@ -1,7 +1,6 @@
 """The page on which operators say what becomes of an operation that the desk cannot follow."""
 
 from collections.abc import Callable
-from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -10,16 +9,14 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
-from approvals import gate, policy, repair
+from approvals import repair, repairable
 from approvals.repair import Done, Proposed
-from approvals.repair_form import CHOICES, RepairForm
+from approvals.repair_form import RepairForm
 from mcpdesk.accounts.access import Permission
 from mcpdesk.accounts.guard import MemberRequest, member_required
-from tasks_monitor import broken, selectors
+from tasks_monitor import selectors
 from tasks_monitor.engine.errors import Refused
-from tasks_monitor.engine.reconcile import Choice
 from tasks_monitor.models import Operation, Repair
-from tasks_monitor.states import NEEDS_OPERATOR, State
 
 _PAGE = "approvals/repair.html"
 _GONE = (Operation.DoesNotExist, Repair.DoesNotExist)
@@ -37,7 +34,11 @@ def reconcile(request: MemberRequest, pk: UUID) -> HttpResponse:
         return _page(request, found, form, status=422)
     try:
         came_to = repair.propose(
-            found.pk, member=request.member, wish=form.wish(), now=timezone.now()
+            found.pk,
+            member=request.member,
+            wish=form.wish(),
+            now=timezone.now(),
+            seen=_seen(request),
         )
     except _GONE:
         raise Http404 from None
@@ -79,7 +80,9 @@ def _decide(
 ) -> HttpResponse:
     get_object_or_404(Repair, pk=repair_id, operation_id=pk)
     try:
-        came_to = verb(repair_id, member=request.member, now=timezone.now(), **more)
+        came_to = verb(
+            repair_id, member=request.member, now=timezone.now(), seen=_seen(request), **more
+        )
     except _GONE:
         raise Http404 from None
     except Refused as refusal:
@@ -106,50 +109,15 @@ def _find(request: MemberRequest, pk: UUID) -> Operation:
 def _page(
     request: MemberRequest, found: Operation, form: RepairForm, status: int = 200
 ) -> HttpResponse:
-    is_broken = State(found.state) in NEEDS_OPERATOR
-    says = gate.evaluate_call(found) if is_broken else None
-    proposed = repair.standing(found)
     context = {
         "operation": found,
         "server": found.server,
-        "is_broken": is_broken,
-        "known": broken.known(found),
-        "unknown": broken.not_known(found),
-        "proposed": proposed,
-        "past": [one for one in repair.of(found) if one != proposed],
+        "about": repairable.read(found),
         "form": form,
-        "choices": _choices(found, says),
-        "needs_two": bool(says and says.repairs_need_two),
     }
     return render(request, _PAGE, context, status=status)
 
 
-def _choices(found: Operation, says: policy.Gate | None) -> list[dict[str, Any]]:
-    """The choices, each with what it does, and why it cannot be chosen (empty: it can)."""
-    return [
-        {
-            "value": choice.value,
-            "words": words,
-            "consequence": consequence,
-            "gate": _at_the_gate(says) if choice is Choice.SEND_AGAIN and says else "",
-            "why_not": _why_not(choice, found, says),
-        }
-        for choice, (words, consequence) in CHOICES.items()
-    ]
-
-
-def _at_the_gate(says: policy.Gate) -> str:
-    if says.effect is policy.Effect.ASK:
-        return "The policy asks first: it is sent once that is approved."
-    allows = says.effect is policy.Effect.ALLOW
-    return "The policy lets it run: it is sent at once." if allows else ""
-
-
-def _why_not(choice: Choice, found: Operation, says: policy.Gate | None) -> str:
-    if choice is not Choice.SEND_AGAIN:
-        return ""
-    if found.adopted:
-        return "Another client made this call: the desk has none to send."
-    if says is not None and says.effect is policy.Effect.DISABLED:
-        return "The policy disables this tool."
-    return ""
+def _seen(request: MemberRequest) -> str | None:
+    """What the form was made for; a form that does not say so is carried out as things are."""
+    return request.POST.get("seen") or None

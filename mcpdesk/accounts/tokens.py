@@ -37,6 +37,7 @@ class Scope(models.TextChoices):
     CANCEL = "cancel", "Ask for cancellation"
     DECIDE = "decide", "Decide approvals put to you"
     EXPORT = "export", "Read the log, and export lists"
+    REPAIR = "repair", "Say what becomes of lost, stuck and unknown operations"
 
 
 #: The permission that each scope stands on.
@@ -46,6 +47,7 @@ NEEDS: Final = {
     Scope.CANCEL: Permission.OPERATE,
     Scope.DECIDE: Permission.DECIDE,
     Scope.EXPORT: Permission.READ_HISTORY,
+    Scope.REPAIR: Permission.RECONCILE,
 }
 
 

@@ -9,6 +9,7 @@ from ninja.errors import HttpError, ValidationError
 from ninja.openapi.schema import OpenAPISchema
 from ninja.parser import Parser
 
+from approvals import repair
 from mcpdesk.accounts import errors as account_errors
 from mcpdesk.api.problems import CONTENT_TYPE, Problem
 from tasks_monitor.engine import errors as engine_errors
@@ -87,6 +88,8 @@ def add_handlers(api: NinjaAPI) -> None:
     api.add_exception_handler(Http404, _missing)
     api.add_exception_handler(PermissionDenied, _denied)
     api.add_exception_handler(ValidationError, _invalid)
+    api.add_exception_handler(repair.Overtaken, _overtaken)
+    api.add_exception_handler(repair.NotYours, _not_yours)
     api.add_exception_handler(engine_errors.Refused, _refused)
     api.add_exception_handler(account_errors.Refused, _refused)
 
@@ -120,6 +123,14 @@ def _field(location: Any) -> str:
     """The path of a field without where it stood (query, body) and what the body is called."""
     parts = [str(part) for part in location]
     return ".".join(parts[2:] if parts[:1] == ["body"] and len(parts) > 2 else parts[1:])
+
+
+def _overtaken(request: HttpRequest, refused: Any) -> HttpResponse:
+    return Problem(409, refused.sentence, "decided").response()
+
+
+def _not_yours(request: HttpRequest, refused: Any) -> HttpResponse:
+    return Problem(403, refused.sentence, "not-yours").response()
 
 
 def _refused(request: HttpRequest, refused: Any) -> HttpResponse:

@@ -12,7 +12,8 @@ from approvals.models import ApprovalState, Choice, Kind, Shape, Verdict
 from approvals.standing import Standing
 from mcpdesk.accounts.tokens import Scope
 from mcpdesk.audit.models import ExportFormat
-from tasks_monitor.models import Answerers
+from tasks_monitor.engine.reconcile import MAX_CHARS as MAX_REPAIR_CHARS
+from tasks_monitor.models import Answerers, RepairState
 from tasks_monitor.states import State
 
 #: Text that PostgreSQL keeps: without NUL.
@@ -210,6 +211,96 @@ class Decided(Schema):
     final: bool
     sentence: str
     approval: ApprovalOut
+
+
+#: An engine.reconcile.Choice: another Choice is in the document already.
+RepairBy = Literal["send_again", "attach_task", "record_done", "record_failed"]
+
+
+class RepairChoice(Schema):
+    """One thing that can become of an operation that broke, and what comes of that."""
+
+    choice: RepairBy
+    words: str
+    consequence: str
+    gate: str = Field(description="What the policy makes of sending it again; empty: nothing.")
+    why_not: str = Field(description="Why it cannot be chosen; empty: it can.")
+    needs: Literal["", "task_id", "evidence"] = Field(description="What is given beside a reason.")
+
+
+class FactOut(Schema):
+    """One thing the desk knows. `more`: what went wrong, often in a server's words."""
+
+    words: str
+    at: datetime | None
+    more: str
+
+
+class RepairOut(Schema):
+    """What somebody proposed, or did."""
+
+    id: int
+    choice: RepairBy
+    state: RepairState
+    reason: str
+    evidence: str
+    task_id: str = Field(description="While it is proposed; afterwards empty.")
+    refused_because: str
+    proposed_by: str
+    proposed_at: datetime
+    decided_by: str | None
+    decided_at: datetime | None
+    yours: bool = Field(description="You proposed it: somebody else says yes or no.")
+
+
+class Repairs(Schema):
+    """All there is to read before it is said what becomes of an operation."""
+
+    operation_id: UUID
+    state: State
+    words: str
+    explanation: str
+    broken: bool = Field(description="It is lost, stuck or unknown: there is something to repair.")
+    known: list[FactOut]
+    not_known: str
+    choices: list[RepairChoice] = Field(description="Empty where there is nothing to repair.")
+    needs_two: bool = Field(description="What you choose is proposed to a second person.")
+    proposed: RepairOut | None
+    past: list[RepairOut]
+    seen: str = Field(description="Stands for all this; to be sent back with what is decided.")
+    links: Links
+
+
+class Seen(Strict):
+    seen: Text = Field(max_length=64, description="As it was read.")
+
+
+class Repair(Seen):
+    choice: RepairBy
+    reason: Text = Field(min_length=1, max_length=MAX_REPAIR_CHARS)
+    evidence: Text = Field(
+        "", max_length=MAX_REPAIR_CHARS, description="What shows that it was done."
+    )
+    task_id: str = Field("", max_length=1024, description="The task to follow from now on.")
+
+
+class RefuseRepair(Seen):
+    reason: Text = Field(min_length=1, max_length=MAX_REPAIR_CHARS)
+
+
+class CameTo(StrEnum):
+    """`waits_for_approval`: the policy asks before it is sent again."""
+
+    DONE = "done"
+    WAITS_FOR_APPROVAL = "waits_for_approval"
+    PROPOSED = "proposed"
+    REFUSED = "refused"
+    TAKEN_BACK = "taken_back"
+
+
+class Repaired(Schema):
+    came_to: CameTo
+    repairs: Repairs
 
 
 class ServerOut(Schema):

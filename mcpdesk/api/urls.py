@@ -4,7 +4,7 @@ from django.urls import path, re_path
 
 from mcpdesk.api import problems
 from mcpdesk.api.document import Document, JsonOnly, add_handlers
-from mcpdesk.api.routes import approvals, events, exports, me, operations, servers
+from mcpdesk.api.routes import approvals, events, exports, me, operations, repairs, servers
 from mcpdesk.api.views import docs
 
 api = Document(
@@ -17,6 +17,7 @@ api = Document(
 )
 add_handlers(api)
 api.add_router("/operations", operations.router)
+api.add_router("/operations", repairs.router)
 api.add_router("/approvals", approvals.router)
 api.add_router("/servers", servers.router)
 api.add_router("/events", events.router)

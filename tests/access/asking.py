@@ -10,6 +10,8 @@ from django.http import HttpResponse
 from django.test.utils import CaptureQueriesContext
 from django.urls import resolve
 
+from approvals import repair
+from tasks_monitor.models import Operation
 from tests.access.actors import (
     DEACTIVATED,
     FOREIGNER,
@@ -30,13 +32,17 @@ SIGN_IN = "/accounts/login/"
 
 
 class Names(dict[str, Any]):
-    """The things of a team by name; "token of question" is a form's token for one person."""
+    """The things of a team by name; "token of question" is a form's token for one person, "seen of
+    unknown operation" what stands for it as it is.
+    """
 
     def __init__(self, world: World, actor: Actor) -> None:
         super().__init__(world.here.ids)
         self.world, self.actor = world, actor
 
     def __missing__(self, name: str) -> str:
+        if name.startswith("seen of "):
+            return repair.seen_of(Operation.objects.get(pk=self[name.removeprefix("seen of ")]))
         assert name.startswith("token of "), f"the world has no {name} (tests/access/world.py)"
         return self.world.token(self.actor, name.removeprefix("token of "))
 

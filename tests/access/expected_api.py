@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mcpdesk.accounts.tokens import Scope
-from tests.access.actors import ADMIN, APPROVER, AUDITOR, EVERYBODY
+from tests.access.actors import ADMIN, APPROVER, AUDITOR, EVERYBODY, OPERATOR
 from tests.access.expected import OPERATORS, Statuses, may
 
 #: Beside the roles of people: a token that is nobody's.
@@ -68,6 +68,46 @@ API_ROWS: dict[tuple[str, str], ApiRow] = {
     ),
     ("POST", "/operations/{uuid:pk}/cancel"): ApiRow(
         Scope.CANCEL, STARTED, 202, at="/operations/{question operation}/cancel", acts=True
+    ),
+    ("GET", "/operations/{uuid:pk}/repair"): ApiRow(
+        Scope.REPAIR, may(*OPERATORS), 403, at="/operations/{broken operation}/repair"
+    ),
+    ("POST", "/operations/{uuid:pk}/repair"): ApiRow(
+        Scope.REPAIR,
+        may(*OPERATORS),
+        403,
+        at="/operations/{unknown operation}/repair",
+        body={"choice": "record_failed", "reason": "looked", "seen": "{seen of unknown operation}"},
+        acts=True,
+        queries=90,
+    ),
+    # one's own proposal is nobody's to agree to or refuse but somebody else's
+    ("POST", "/operations/{uuid:pk}/repair/{int:repair_id}/agree"): ApiRow(
+        Scope.REPAIR,
+        may(ADMIN),
+        403,
+        at="/operations/{broken operation}/repair/{repair}/agree",
+        body={"seen": "{seen of broken operation}"},
+        acts=True,
+        queries=90,
+    ),
+    ("POST", "/operations/{uuid:pk}/repair/{int:repair_id}/refuse"): ApiRow(
+        Scope.REPAIR,
+        may(ADMIN),
+        403,
+        at="/operations/{broken operation}/repair/{repair}/refuse",
+        body={"reason": "it is there", "seen": "{seen of broken operation}"},
+        acts=True,
+        queries=60,
+    ),
+    ("POST", "/operations/{uuid:pk}/repair/{int:repair_id}/take-back"): ApiRow(
+        Scope.REPAIR,
+        may(OPERATOR),
+        403,
+        at="/operations/{broken operation}/repair/{repair}/take-back",
+        body={"seen": "{seen of broken operation}"},
+        acts=True,
+        queries=60,
     ),
     ("GET", "/approvals"): ApiRow(Scope.READ, EVERYBODYS, 200, queries=16),
     ("GET", "/approvals/history"): ApiRow(Scope.READ, EVERYBODYS, 200, queries=16),

@@ -90,7 +90,10 @@ def test_membership_of_another_team_is_none_in_this_one(member: Membership) -> N
 
 def test_a_service_decides_nothing_even_where_its_row_says_so(member: Membership) -> None:
     token, _ = a_token(member.team, scopes=list(Scope))
-    assert [scope for scope in Scope if not tokens.allows(token, scope)] == [Scope.DECIDE]
+    assert [scope for scope in Scope if not tokens.allows(token, scope)] == [
+        Scope.DECIDE,
+        Scope.REPAIR,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -98,9 +101,9 @@ def test_a_service_decides_nothing_even_where_its_row_says_so(member: Membership
     [
         (Role.VIEWER, {"read"}),
         (Role.APPROVER, {"read", "decide"}),
-        (Role.OPERATOR, {"read", "start", "cancel", "decide"}),
+        (Role.OPERATOR, {"read", "start", "cancel", "decide", "repair"}),
         (Role.AUDITOR, {"read", "export"}),
-        (Role.ADMIN, {"read", "start", "cancel", "decide", "export"}),
+        (Role.ADMIN, {"read", "start", "cancel", "decide", "export", "repair"}),
     ],
 )
 def test_the_scopes_on_offer_are_those_of_the_role(role: Role, scopes: set[str], db: None) -> None:

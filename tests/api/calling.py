@@ -8,7 +8,7 @@ from typing import Any
 from django.http import HttpResponse
 from django.test import Client
 
-from mcpdesk.accounts import tokens
+from mcpdesk.accounts import access, tokens
 from mcpdesk.accounts.models import ApiToken, Membership, Role, Team
 from mcpdesk.accounts.tokens import Scope
 from tests.factories import MembershipFactory
@@ -76,5 +76,5 @@ def of(membership: Membership, **token: Any) -> Caller:
 
 def service(team: Team, **token: Any) -> Caller:
     """A service with every scope it can have."""
-    scopes = [scope for scope in Scope if scope is not Scope.DECIDE]
+    scopes = [scope for scope in Scope if tokens.NEEDS[scope] in access.SERVICE]
     return Caller(*a_token(team, **{"scopes": scopes, **token}))

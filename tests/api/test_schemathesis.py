@@ -25,10 +25,12 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from approvals import binding
+from approvals import binding, repair
 from approvals.models import Approval
 from mcpdesk.accounts.models import Role
 from mcpdesk.api.urls import api
+from tasks_monitor.models import Repair, RepairState, Server
+from tasks_monitor.states import State
 from tests.access.snapshot import undone
 from tests.api.calling import Caller, person
 from tests.factories import (
@@ -59,18 +61,29 @@ class Stage:
 
     caller: Caller
     approval: Approval
+    repair: Repair
 
     def meant(self, case: Case) -> None:
         """The same request about things that there are."""
         parameters = case.path_parameters or {}
         if "pk" in parameters:
-            about = self.approval if "approvals" in case.path else self.approval.operation
-            parameters["pk"] = str(about.pk)
+            parameters["pk"] = str(self._about(case.path).pk)
+        if "repair_id" in parameters:
+            parameters["repair_id"] = self.repair.pk
         if "name" in parameters:
             parameters["name"] = self.approval.operation.server.name
         if isinstance(case.body, dict):
-            names = {"server": self.approval.operation.server.name, "binding": self._binding()}
+            names = {
+                "server": self.approval.operation.server.name,
+                "binding": self._binding(),
+                "seen": repair.seen_of(self.repair.operation),
+            }
             case.body |= {name: value for name, value in names.items() if name in case.body}
+
+    def _about(self, path: str) -> Any:
+        if "repair" in path:
+            return self.repair.operation
+        return self.approval if "approvals" in path else self.approval.operation
 
     def _binding(self) -> str:
         user = self.caller.token.user
@@ -103,7 +116,19 @@ def stage(django_db_setup: None, django_db_blocker: Any) -> Iterator[Stage]:
             taken_version=1,
         )
         approval = ApprovalFactory(input_request=request, shape="form")
-        yield Stage(person(team, Role.ADMIN), approval)
+        yield Stage(person(team, Role.ADMIN), approval, _proposed(server))
+
+
+def _proposed(server: Server) -> Repair:
+    """What somebody else proposed for an operation that is lost."""
+    return Repair.objects.create(
+        operation=OperationFactory(server=server, state=State.LOST),
+        choice="record_done",
+        content={"reason": "looked", "evidence": "seen", "task_id": ""},
+        state=RepairState.PROPOSED,
+        proposed_by=person(server.team, Role.OPERATOR).token.user,
+        proposed_at=timezone.now(),
+    )
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ import pytest
 from django.db import IntegrityError
 
 from approvals import repair
-from approvals.repair import Done, Proposed, Wish
+from approvals.repair import Done, Overtaken, Proposed, Wish
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.models import Role
 from mcpdesk.audit.models import Event
@@ -46,7 +46,7 @@ def test_of_two_proposals_at_once_one_stands(
     broken: Operation, operator: Member, join: Join
 ) -> None:
     results = _both_propose(broken, operator, join(Role.OPERATOR))
-    assert {type(result) for result in results} == {Proposed, Refused}
+    assert {type(result) for result in results} == {Proposed, Overtaken}
     assert Repair.objects.count() == 1
 
 
