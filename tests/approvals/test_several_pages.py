@@ -57,9 +57,11 @@ def test_it_shows_each_item_whole_before_anything_is_decided(
         "release 43",
         "Replace version 42?",
         "Nothing is decided yet.",
+        "Approve them",
         operator.user.name,
     ):
         assert part in page
+    assert "Approve it" in _ask(approver, gate).content.decode()
     assert not Vote.objects.exists()
 
 

@@ -111,6 +111,7 @@ def _items(team: Crew, server: int) -> dict[str, Approval]:
         "not-a-form": ("ask_form", '{"question": "nested"}'),
         "not-offered": ("ask_form", '{"question": "sampling"}'),
         "answered": ("ask_once", "{}"),
+        "answered-form": ("issue_refund", '{"order": "B-2207"}'),
         "claimed": ("ask_once", "{}"),
         "two-questions": ("task_asks_many", '{"keys": 2}'),
         "gate": ("purge_partition", '{"partition": "events_2024_q1"}'),
@@ -127,6 +128,12 @@ def _items(team: Crew, server: int) -> dict[str, Approval]:
     page = team.approver.open(path(items["answered"]), java_script_enabled=False)
     page.get_by_role("button", name="Decline").click()
     until(lambda: Approval.objects.get(pk=items["answered"].pk).state == ApprovalState.DECIDED)
+    page = team.approver.open(path(items["answered-form"]), java_script_enabled=False)
+    page.get_by_label("Amount in EUR").fill("12.50")
+    page.get_by_text("Arrived too late").click()
+    page.get_by_label("Message to the customer").fill("We are sorry.")
+    page.get_by_role("button", name="Send").click()
+    until(lambda: Approval.objects.get(pk=items["answered-form"].pk).state == ApprovalState.DECIDED)
     page = team.approver.open(path(items["claimed"]), java_script_enabled=False)
     page.get_by_role("button", name="Claim for 15 min").click()
     expect(page.get_by_text("You have claimed this")).to_be_visible()
