@@ -76,7 +76,7 @@ def test_others_may_not(operator: Membership, server: Server, role: Role) -> Non
 def test_only_an_admin_lets_it_go_again(operator: Membership, server: Server, role: Role) -> None:
     hold = on_hold(operator, server)
     client = browser(role, operator.team)
-    assert "Send again" not in text_of(client, "/inbox/")
+    assert "End the hold" not in text_of(client, "/inbox/")
     assert client.post(f"/holds/{hold.pk}/end/").status_code == 403
     hold.refresh_from_db()
     assert hold.ended_at is None

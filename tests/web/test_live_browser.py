@@ -119,8 +119,8 @@ def test_a_hold_is_said_on_open_pages_by_itself_and_so_is_its_end(
     expect(pages[1].locator("#operation-state")).to_contain_text("Held: nothing is sent")
 
     admin = open_as(MembershipFactory(team=operator.team, role=Role.ADMIN), "/team/")
-    admin.get_by_role("link", name="Send again").click()
-    admin.get_by_role("button", name="Send again").click()
+    admin.get_by_role("link", name="End the hold").click()
+    admin.get_by_role("button", name="End the hold").click()
     for page in pages:
         expect(page.locator("#holds")).not_to_contain_text("says", timeout=WITHIN_MS)
 
