@@ -9,7 +9,8 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mcpdesk.settings")
     from django.core.management import execute_from_command_line
 
-    execute_from_command_line(sys.argv)
+    # in its help and its errors it is called what people type
+    execute_from_command_line(["./desk", *sys.argv[1:]])
 
 
 if __name__ == "__main__":

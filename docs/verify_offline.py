@@ -1,7 +1,8 @@
 """Verify an exported log of mcpdesk without mcpdesk: python3 verify_offline.py SEALS [EVENTS] [KEY]
 
 SEALS and EVENTS are the files of the page "Seals and verification"; KEY is the public key as you
-wrote it down; without it the keys in SEALS are believed. Exits with 0 if all is whole, else with 1.
+wrote it down; without it the keys in SEALS are believed. Exits with 0 if all is whole, with 1 if
+something is not, and with 2 if it could not be verified.
 """
 
 import base64
@@ -134,8 +135,12 @@ def main(seals, events=None, key=None):
             found += check_events(value, reading, salts)
         last = value["seal"]
     whose = f"keys {', '.join(keys)}, team {last.get('team')!a}, up to {last.get('sealed_at')!a}"
-    print(f"Whole: {number} seals, {found} events, {whose}")
+    print(f"Whole: {number} seals, {found if events else 'no file of'} events, {whose}")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    try:
+        main(*sys.argv[1:5])
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, StopIteration) as why:
+        print(f"Not verified: {why!a}", __doc__, sep="\n\n", file=sys.stderr)
+        sys.exit(2)

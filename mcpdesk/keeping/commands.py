@@ -17,7 +17,8 @@ def team_of(slug: str) -> Team:
     """The team. Raises CommandError where there is none."""
     team = Team.objects.filter(slug=slug).first()
     if team is None:
-        raise CommandError(f"There is no team {slug}.")
+        slugs = Team.objects.order_by("slug").values_list("slug", flat=True)
+        raise CommandError(f"There is no team {slug}. There are: {', '.join(slugs)}.")
     return team
 
 

@@ -68,7 +68,7 @@ def test_an_untouched_export_is_whole(files: Files, settings: Any) -> None:
     public = signing.text_of(signing.public_of(settings.SEAL_KEY))
     assert files.verify(str(files.events), public).startswith("Whole: 3 seals, 7 events, keys ")
     whole = files.verify()
-    assert whole.startswith("Whole: 3 seals, 0 events")
+    assert whole.startswith("Whole: 3 seals, no file of events")
     # whose log, and how much of it: another team's, or an older one, is whole as well
     assert whole.endswith(f", team {files.team.pk}, up to '{moment(NOW + timedelta(days=2))}'")
 
@@ -217,5 +217,14 @@ def test_it_reads_what_the_pages_hand_out(files: Files) -> None:
     assert len(people) == 2
 
 
+@pytest.mark.parametrize("arguments", [[], ["/nowhere"], [__file__], ["a", "b", "c", "d"]])
+def test_what_cannot_be_read_is_told_from_what_is_not_whole(arguments: list[str]) -> None:
+    command = [sys.executable, "-I", "-S", str(CHECKOUT / "docs/verify_offline.py")]
+    ran = subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 2
+    assert ran.stderr.startswith("Not verified: ")
+    assert "SEALS [EVENTS] [KEY]" in ran.stderr
+
+
 def test_it_is_about_a_page() -> None:
-    assert len((CHECKOUT / "docs/verify_offline.py").read_text().splitlines()) <= 141
+    assert len((CHECKOUT / "docs/verify_offline.py").read_text().splitlines()) <= 146

@@ -70,7 +70,9 @@ class TestLegalHold:
         run("legal_hold", team.slug, "begin", "--operation", str(old.pk), "--reason", "court", *by)
         hold = LegalHold.objects.get()
         assert f"{hold.pk}: operation {old.pk}" in run("legal_hold", team.slug, "list")
-        run("legal_hold", team.slug, "end", "--hold", str(hold.pk), "--reason", "settled", *by)
+        end = ["end", "--hold", str(hold.pk), "--reason", "settled", *by]
+        assert "the legal hold is over" in run("legal_hold", team.slug, *end)
+        assert run("legal_hold", team.slug, "list") == f"No legal hold of {team} is on.\n"
         hold.refresh_from_db()
         assert (hold.ended_by, hold.end_reason) == (admin.user, "settled")
 

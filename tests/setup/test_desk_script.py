@@ -57,6 +57,24 @@ def test_without_a_command_it_prints_help_and_makes_nothing(checkout: Path) -> N
     assert not (checkout / ".venv").exists()
 
 
+@pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["up", "--help"], ["demo", "-h"]])
+def test_who_asks_for_help_gets_it_and_nothing_is_started(
+    checkout: Path, arguments: list[str]
+) -> None:
+    result = desk(checkout, *arguments)
+    assert result.returncode == 0
+    assert "./desk demo" in result.stdout
+    assert not (checkout / ".venv").exists()
+
+
+@pytest.mark.parametrize("command", ["up", "demo"])
+def test_an_argument_that_would_change_nothing_is_refused(checkout: Path, command: str) -> None:
+    result = desk(checkout, command, "--port=9000")
+    assert result.returncode == 2
+    assert f"{command} takes no arguments, and got --port=9000" in result.stderr
+    assert not (checkout / ".venv").exists()
+
+
 def test_a_second_run_installs_nothing_and_keeps_the_arguments(made: Path) -> None:
     result = desk(made, "timeline", "two words", "*")
     assert result.stdout == "manage.py True ['timeline', 'two words', '*']\n"

@@ -118,7 +118,8 @@ def _teams(slug: str | None) -> list[Team]:
         return list(teams)
     found = list(teams.filter(slug=slug))
     if not found:
-        raise CommandError(f"There is no team {slug}.", returncode=2)
+        there = ", ".join(team.slug for team in teams)
+        raise CommandError(f"There is no team {slug}. There are: {there}.", returncode=2)
     return found
 
 

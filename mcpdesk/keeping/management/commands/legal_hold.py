@@ -31,10 +31,16 @@ class Command(BaseCommand):
         if options["dry_run"]:
             self.stdout.write(_would_keep(team, options["operation"]))
         elif options["verb"] == "list":
-            for hold in legal.in_force(team.pk).select_related("begun_by"):
-                self.stdout.write(f"{hold.pk}: {_scope(hold)}, {hold}, {hold.begun_by}")
+            self._list(team)
         else:
             self._change(team, options)
+
+    def _list(self, team: Team) -> None:
+        in_force = list(legal.in_force(team.pk).select_related("begun_by"))
+        for hold in in_force:
+            self.stdout.write(f"{hold.pk}: {_scope(hold)}, {hold}, {hold.begun_by}")
+        if not in_force:
+            self.stdout.write(f"No legal hold of {team} is on.")
 
     def _change(self, team: Team, options: dict[str, Any]) -> None:
         if options["by"] is None:
@@ -53,7 +59,8 @@ class Command(BaseCommand):
             raise CommandError("Say with --hold which one of the list is to end.") from None
         except Refused as refusal:
             raise CommandError(refusal.sentence) from refusal
-        self.stdout.write(f"{hold.pk}: {_scope(hold)}: {options['verb']}")
+        became = "is on" if options["verb"] == "begin" else "is over"
+        self.stdout.write(f"{hold.pk}: {_scope(hold)}: the legal hold {became}.")
 
 
 def _would_keep(team: Team, operation_id: UUID | None) -> str:
