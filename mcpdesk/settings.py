@@ -67,6 +67,7 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.mfa",
+    "allauth.usersessions",
     "allauth.socialaccount",
     "channels",
     "csp",

@@ -1,8 +1,11 @@
 from django.urls import include, path
+from django.views.generic import RedirectView
 
 from mcpdesk.support.rows import site as support
 
 urlpatterns = [
+    # one's sessions stand on the profile; allauth's own page would end some without an event
+    path("accounts/sessions/", RedirectView.as_view(pattern_name="profile")),
     path("accounts/", include("allauth.urls")),
     path("support/", support.urls),
     path("", include("mcpdesk.ops.urls")),

@@ -44,5 +44,11 @@ def standing(session_key: str | None, now: datetime) -> Member | Fallen:
     return chosen(memberships_of(user), data) or Fallen.NO_TEAM
 
 
+def belongs_to(user: User, session: Session) -> bool:
+    """Whether this stored session is one of this person that still stands, but for its end."""
+    data = session.get_decoded()
+    return data.get(SESSION_KEY) == str(user.pk) and _same_password(user, data)
+
+
 def _same_password(user: User, data: Mapping[str, Any]) -> bool:
     return constant_time_compare(data.get(HASH_SESSION_KEY, ""), user.get_session_auth_hash())

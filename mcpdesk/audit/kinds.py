@@ -259,6 +259,8 @@ KINDS: dict[str, Kind] = {
     "user.password_set": _kind("{actor} gave {person} a new password", people=("person",)),
     "user.signed_out": _kind("{actor} signed {person} out everywhere", people=("person",)),
     "user.erased": _kind("{actor} erased {person} and what they wrote", people=("person",)),
+    "user.session_ended": _kind("{actor} ended one of their sessions"),
+    "user.others_ended": _kind("{actor} ended all of their sessions but one"),
     "user.renamed": _kind("{actor} changed their name"),
     # support staff, who are nobody of the team
     "support.let_in": _kind("{actor} lets support look until {until}", "until"),

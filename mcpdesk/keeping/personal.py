@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
+from allauth.usersessions.models import UserSession
 from django.db.models import Q, QuerySet
 
 from approvals.models import Comment, Draft, SavedFilter, Vote
@@ -82,5 +83,8 @@ PARTS: Final = (
     Part("days away", lambda user: Absence.objects.filter(Q(user=user) | Q(stand_in=user))),
     Part("lists of their own", lambda user: SavedFilter.objects.filter(user=user)),
     Part("e-mail addresses", lambda user: EmailAddress.objects.filter(user=user)),
+    Part(
+        "sessions, with browsers and addresses", lambda user: UserSession.objects.filter(user=user)
+    ),
     Part("second factors", lambda user: Authenticator.objects.filter(user=user)),
 )

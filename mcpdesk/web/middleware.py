@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any, cast
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
@@ -9,6 +10,7 @@ from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 
 from mcpdesk.accounts.access import memberships_of
+from mcpdesk.accounts.devices import note_use
 from mcpdesk.accounts.models import User
 from mcpdesk.accounts.sessions import chosen
 from mcpdesk.accounts.zones import zone_of
@@ -75,6 +77,7 @@ class MemberMiddleware:
         marked.memberships, marked.member = [], None
         if not isinstance(request.user, User):
             return self.get_response(request)
+        note_use(request, request.user, datetime.now(UTC))
         marked.memberships = memberships_of(request.user)
         marked.member = chosen(marked.memberships, request.session)
         ids = {"team": marked.member.team_id} if marked.member else {}

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from allauth.usersessions.models import UserSession
 from django.utils import timezone
 
 from approvals.models import (
@@ -73,6 +74,17 @@ def tokens(household: Household) -> None:
             created_by=colleague,
         )
         household.ids[thing] = token.pk
+
+
+def session(household: Household) -> None:
+    """A colleague is signed in somewhere."""
+    row = UserSession.objects.create(
+        user=household.people["colleague"],
+        session_key=f"session-{household.team.pk}",
+        ip="203.0.113.9",
+        user_agent=household.mark("session", "browser", NOT_EVEN_ADMINS),
+    )
+    household.ids["session"] = row.pk
 
 
 def support(household: Household) -> None:

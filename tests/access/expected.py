@@ -233,6 +233,11 @@ ROWS: dict[str, Row | Open | Staff] = {
         get=ADMINS, post=ADMINS, form={"name": "new-bot", "scopes": "start", "days": "30"}
     ),
     "team/tokens/<int:pk>/revoke/": Row(post=DONE_BY_ADMINS, at=("/team/tokens/{token}/revoke/",)),
+    "profile/sessions/end-others/": Row(post=SENT_BY_ALL),
+    # a colleague's is nobody's to end; tests/web/test_sessions.py ends one's own
+    "profile/sessions/<int:pk>/end/": Row(
+        post=may(else_=404), at=("/profile/sessions/{session}/end/",), acts=()
+    ),
     "profile/tokens/": Row(
         get=EVERYBODYS,
         post=EVERYBODYS,
@@ -617,6 +622,7 @@ ROWS: dict[str, Row | Open | Staff] = {
         "/accounts/password/reset/key/1-x/", 200, 200
     ),
     "accounts/login/code/confirm/": Open("/accounts/login/code/confirm/", 302, 302),
+    "accounts/sessions/": Open("/accounts/sessions/", 302, 302),
     "accounts/2fa/": Open("/accounts/2fa/", 302, 200),
     "accounts/2fa/authenticate/": Open("/accounts/2fa/authenticate/", 302, 302),
     "accounts/2fa/reauthenticate/": Open("/accounts/2fa/reauthenticate/", 302, 302),

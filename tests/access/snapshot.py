@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from django.db import connection, transaction
 
 #: A session may be touched by anybody who comes.
-LEFT_OUT = {"django_session", "django_migrations"}
+LEFT_OUT = {"django_session", "usersessions_usersession", "django_migrations"}
 
 
 def snapshot() -> dict[str, tuple[int, int]]:

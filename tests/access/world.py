@@ -96,3 +96,4 @@ def furnish(household: Household) -> None:
     belongings.held(household)
     belongings.kept_for_a_court(household)
     belongings.support(household)
+    belongings.session(household)

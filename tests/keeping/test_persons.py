@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from allauth.usersessions.models import UserSession
 from django.contrib.sessions.models import Session
 from django.core.management import call_command
 from django.db import connection, transaction
@@ -126,7 +127,7 @@ class TestWhatGoes:
         assert Session.objects.count() == 1
         erased = erase()
         token = ApiToken.objects.get()
-        assert not Session.objects.exists()
+        assert not Session.objects.exists() and not UserSession.objects.exists()
         assert (token.revoked_at, token.name) == (NOW, "(erased)")
         assert not erased.has_usable_password() and not erased.is_active
         assert not Preference.objects.exists()

@@ -8,17 +8,20 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from allauth.usersessions.models import UserSession
 from django.conf import settings as django_settings
+from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session
 from django.db import connection, transaction
 from django.test import Client
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from mcpdesk.accounts.models import Membership, Team, User
+from mcpdesk.accounts.access import Member
+from mcpdesk.accounts.models import Membership, Role, Team, User
 from mcpdesk.accounts.sessions import TEAM_KEY
 from mcpdesk.audit.log import DESK, record
-from mcpdesk.web import consumers, members
+from mcpdesk.web import consumers, members, own_sessions
 from tests.factories import MembershipFactory, TeamFactory
 
 HEARD_WITHIN_S = 10
@@ -189,6 +192,22 @@ def test_who_is_signed_out_everywhere_loses_every_open_page_at_once(
     members.sign_out_oneself(member.user, actor=DESK, now=datetime.now(UTC))
     assert [page.close_code() for page in pages] == [4401, 4401]
     assert bystander.heard() == {"operation": None, "approval": None, "server": None}
+
+
+def test_a_session_that_is_ended_loses_its_open_page_at_once_and_the_others_stay(
+    member: Membership, open_page: Any
+) -> None:
+    keys = [sign_in(member.user) for _ in range(3)]
+    here, there, third = (open_page(key) for key in keys)
+    as_of_now = Member(member.user, member.team, Role(member.role))
+    row = UserSession.objects.get(session_key=keys[1])
+    own_sessions.end_one(as_of_now, row.pk, datetime.now(UTC))
+    assert there.close_code() == 4401
+    about_people = {"operation": None, "approval": None, "server": None}
+    assert [here.heard(), third.heard()] == [about_people, about_people]
+    own_sessions.end_others(as_of_now, SessionStore(keys[0]), datetime.now(UTC))
+    assert third.close_code() == 4401
+    assert here.heard() == about_people
 
 
 def test_an_idle_socket_closes_too(

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from approvals.models import Vote
 from mcpdesk.accounts.access import Permission
+from mcpdesk.accounts.devices import devices_of
 from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.guard import MemberRequest, member_required
 from mcpdesk.accounts.models import AbsenceSpan, ApiToken, Membership, RoleSpan, Team, User
@@ -69,6 +70,7 @@ def _person(team: Team, person: User) -> dict[str, Any]:
         "person": person,
         "membership": Membership.objects.filter(team=team, user=person).first(),
         "spans": RoleSpan.objects.filter(team=team, user=person).order_by("-starts_at")[:_ROWS],
+        "devices": devices_of(person, datetime.now(UTC)),
         "tokens": tokens.rows(ApiToken.objects.filter(team=team, user=person)),
         "absences": _absences(team, person),
         # what they said in words is read on the item

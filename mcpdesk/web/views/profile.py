@@ -7,6 +7,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
+from mcpdesk.accounts.devices import devices_of
 from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.forms import ProfileForm
 from mcpdesk.accounts.guard import MemberRequest, member_required
@@ -30,4 +31,6 @@ def profile(request: MemberRequest) -> HttpResponse:
             messages.success(request, "Saved.")
             return redirect("profile")
     status = 422 if form.is_bound else 200
-    return render(request, "accounts/profile.html", {"form": form}, status=status)
+    devices = devices_of(user, datetime.now(UTC), request.session.session_key)
+    context = {"form": form, "devices": devices}
+    return render(request, "accounts/profile.html", context, status=status)
