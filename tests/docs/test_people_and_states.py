@@ -21,6 +21,7 @@ ROWS_OF_ROLES = {
     "say what becomes of operations that broke ([repairs](operators.md#repairs))": (
         Permission.RECONCILE
     ),
+    "find everything in the history, read and verify the log, export": Permission.READ_HISTORY,
     "add and change servers, policies and members; "
     "let go again what was stopped": Permission.ADMINISTER,
 }
