@@ -23,6 +23,7 @@ def page(
     filters: OperationFilters,
     cursor: str = "",
     size: int = PAGE_ROWS,
+    *,
     readable: Q | None = None,
 ) -> Slice[Operation]:
     """The operations at a cursor, each with its `history`; two queries. `readable` as entries()."""
