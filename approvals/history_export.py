@@ -81,6 +81,7 @@ APPROVALS: Final = Subject(
     sealed=_SEALED,
     order=Order("created_at", descending=False),
     clean=_clean,
+    means=ApprovalFilters.means,
     rows=_rows,
     values=_values,
 )

@@ -299,6 +299,11 @@ def _cursor(approval: Approval, newest_first: bool) -> str:
     return f"{at.astimezone(UTC).isoformat()}_{approval.pk}" if at else ""
 
 
+def is_cursor(cursor: str) -> bool:
+    """Whether it is one that page() gave."""
+    return _place(cursor) is not None
+
+
 def _place(cursor: str) -> tuple[datetime, UUID] | None:
     """Where a cursor of ours points; None for an empty one and for anything else."""
     at, _, pk = cursor.partition("_")

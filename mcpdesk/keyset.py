@@ -25,6 +25,11 @@ class Order:
         return Order(self.column, not self.descending)
 
     @property
+    def counts(self) -> bool:
+        """Whether the column holds whole numbers (ids, ms); else it holds moments."""
+        return self.column == "pk" or self.column.endswith("_ms")
+
+    @property
     def names(self) -> tuple[str, ...]:
         """What order_by() takes."""
         sign = "-" if self.descending else ""
@@ -39,6 +44,11 @@ class Slice(Generic[ModelT]):
     rows: list[ModelT] = field(default_factory=list)
     before: str = ""
     after: str = ""
+
+
+def is_cursor(order: Order, cursor: str) -> bool:
+    """Whether it names a row of a list in this order."""
+    return _place(order, cursor) is not None
 
 
 def page(queryset: QuerySet[ModelT], order: Order, cursor: str = "", size: int = 50) -> Slice[Any]:
@@ -96,10 +106,12 @@ def _place(order: Order, cursor: str) -> tuple[tuple[Any, Any], bool] | None:
     """Which row a cursor of ours names, and whether its page goes backwards from there."""
     text, _, pk = cursor.removeprefix("~").partition("_")
     try:
-        place = _value(text), _key(pk)
+        value, key = _value(text), _key(pk)
     except ValueError:
         return None
-    return place, cursor.startswith("~")
+    # a cursor of a list in another order names no row of this one
+    fits = isinstance(value, int) is order.counts
+    return ((value, key), cursor.startswith("~")) if fits else None
 
 
 def _value(text: str) -> datetime | int:

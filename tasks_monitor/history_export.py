@@ -57,6 +57,7 @@ OPERATIONS: Final = Subject(
     sealed=_SEALED,
     order=Order("created_at", descending=False),
     clean=_clean,
+    means=OperationFilters.means,
     rows=_rows,
     values=_values,
 )

@@ -86,7 +86,7 @@ class HistoryFilters:
     @classmethod
     def means(cls, name: str, value: str) -> bool:
         """Whether a value of an address means anything for the field of that name."""
-        if not value or not storable(value):
+        if not value or not storable(value) or name not in {one.name for one in fields(cls)}:
             return False
         check = _CHECKS.get(name)
         return check is None or check(value)

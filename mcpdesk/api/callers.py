@@ -13,7 +13,7 @@ from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.guard import require
 from mcpdesk.accounts.models import ApiToken
 from mcpdesk.accounts.tokens import Scope
-from mcpdesk.api import limits
+from mcpdesk.api import limits, parameters
 from mcpdesk.api.limits import Rate
 from mcpdesk.api.problems import Problem
 from mcpdesk.audit.log import Actor
@@ -52,10 +52,12 @@ class Bearer(AuthBase):
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
+        #: The names of its route's query parameters (mcpdesk.api.document.name_parameters).
+        self.parameters: frozenset[str] = frozenset()
         super().__init__()
 
     def __call__(self, request: HttpRequest) -> Caller:
-        """Raises Problem: 401 for a token that opens nothing, 403 for too little, 429."""
+        """Raises Problem: 401 for a token that opens nothing, 403 for too little, 422, 429."""
         now = datetime.now(UTC)
         caller = _caller(request, now)
         asked_again = getattr(request, "scope", {}).get(ASKED_AGAIN)
@@ -65,6 +67,7 @@ class Bearer(AuthBase):
             limits.enforce(rate)
             tokens.note_use(caller.token, now)
         _check(caller, asked_again or self.scope)
+        parameters.check(request, self.parameters)
         return caller
 
 

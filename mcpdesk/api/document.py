@@ -1,5 +1,6 @@
 """The API itself, and the OpenAPI document that describes it."""
 
+from types import ModuleType
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -11,6 +12,7 @@ from ninja.parser import Parser
 
 from approvals import repair
 from mcpdesk.accounts import errors as account_errors
+from mcpdesk.api import parameters
 from mcpdesk.api.problems import CONTENT_TYPE, Problem
 from tasks_monitor.engine import errors as engine_errors
 
@@ -92,6 +94,14 @@ def add_handlers(api: NinjaAPI) -> None:
     api.add_exception_handler(repair.NotYours, _not_yours)
     api.add_exception_handler(engine_errors.Refused, _refused)
     api.add_exception_handler(account_errors.Refused, _refused)
+
+
+def name_parameters(*routes: ModuleType) -> None:
+    """Tell each door which query parameters its route knows: what else comes is refused there."""
+    for module in routes:
+        for view in module.router.path_operations.values():
+            for operation in view.operations:
+                operation.auth_param.parameters = parameters.of(operation)
 
 
 def _problem(request: HttpRequest, problem: Any) -> HttpResponse:

@@ -1,18 +1,21 @@
 """Lists by the filters of the history: the same values that stand in the addresses of its pages."""
 
-from typing import Annotated, Any, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 from ninja import Field, Schema
 from pydantic import StringConstraints
 
-from approvals.models import ApprovalState, Choice, Kind, Verdict
+from approvals.models import ApprovalState, Kind
 from mcpdesk.accounts.access import Member
 from mcpdesk.api.problems import Problem
 from mcpdesk.api.schemas import ServerName
 from tasks_monitor import selectors
-from tasks_monitor.history_filters import MAX_CHARS, HistoryFilters, Outcome, Sort
+from tasks_monitor.history_filters import MAX_CHARS, HistoryFilters, Sort
 from tasks_monitor.models import Server
 from tasks_monitor.states import State
+
+NOTHING: Final = "This means nothing here."
 
 FiltersT = TypeVar("FiltersT", bound=HistoryFilters)
 
@@ -34,33 +37,58 @@ class Wanted(Schema):
     sort: Sort = Sort.NEWEST
 
 
+#: A history_filters.Outcome: another Outcome is in the document already.
+OutcomeIs = Literal["succeeded", "tool_error", "ended_otherwise", "needs_operator", "not_ended"]
+
+
 class WantedOperations(Wanted):
     state: State | None = None
-    outcome: Outcome | None = None
+    outcome: OutcomeIs | None = None
+
+
+#: A Verdict or a Choice: as one type, so that a wrong one is named as this field.
+DecisionIs = Literal["approve", "deny", "accept", "decline", "cancel"]
 
 
 class WantedApprovals(Wanted):
     kind: Kind | None = None
     state: ApprovalState | None = None
-    decision: Choice | Verdict | None = None
+    decision: DecisionIs | None = None
 
 
 def filters_of(kind: type[FiltersT], member: Member, wanted: Wanted) -> FiltersT:
     """The filters as pages read them. Raises Problem for a value that would not narrow anything."""
-    given: dict[str, Any] = wanted.model_dump(exclude_none=True)
-    if wanted.server is not None:
-        given["server"] = server_of(member, wanted.server).pk
-    values = {name: str(value) for name, value in given.items() if value != ""}
-    wrong = [name for name, value in values.items() if not kind.means(name, value)]
+    given = wanted.model_dump(exclude_unset=True, exclude_none=True)
+    return kind.read(meant(kind.means, member, given))
+
+
+def meant(
+    means: Callable[[str, str], bool], member: Member, given: Mapping[str, Any], inside: str = ""
+) -> dict[str, str]:
+    """Filters as an address has them: the server by its id. Raises Problem for each that would not
+    narrow anything, named as a field `inside` what was sent.
+    """
+    values = {name: str(value) for name, value in given.items()}
+    if "server" in values:
+        values["server"] = str(server_of(member, values["server"], f"{inside}server").pk)
+    wrong = [name for name, value in values.items() if not means(name, value.strip())]
     if wrong:
-        errors = [{"field": name, "detail": "This means nothing here."} for name in wrong]
+        errors = [{"field": f"{inside}{name}"[:100], "detail": NOTHING} for name in wrong]
         raise Problem(422, "Something that was sent means nothing here.", errors=errors)
-    return kind.read(values)
+    return values
 
 
-def server_of(member: Member, name: str) -> Server:
-    """A server of the team by its name. Raises Problem."""
+def check_cursor(is_cursor: bool, cursor: str) -> None:
+    """Raise Problem for a cursor that would begin the list anew."""
+    if cursor and not is_cursor:
+        errors = [{"field": "after", "detail": "This list has given no such cursor."}]
+        raise Problem(422, "Something that was sent means nothing here.", errors=errors)
+
+
+def server_of(member: Member, name: str, field: str = "server") -> Server:
+    """A server of the team by its name, sent as that field. Raises Problem."""
     found = selectors.shown_servers(member).filter(name=name).first()
     if found is None:
-        raise Problem(422, "There is no such server in this team.", "server")
+        detail = "There is no such server in this team."
+        raise Problem(422, detail, "server", errors=[{"field": field, "detail": detail}])
     return found

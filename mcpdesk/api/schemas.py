@@ -349,7 +349,9 @@ class BeginExport(Strict):
     subject: Literal["operations", "approvals", "events"]
     format: ExportFormat = ExportFormat.NDJSON
     filters: dict[Text, Text] = Field(
-        default_factory=dict, max_length=20, description="As in the address of the list's page."
+        default_factory=dict,
+        max_length=20,
+        description="Those of the list, the server by its name.",
     )
     payloads: bool = Field(
         False, description="With arguments and results, for who may see those of everybody."

@@ -41,6 +41,7 @@ EVENTS: Final = Subject(
     sealed=(),
     order=OLDEST_FIRST,
     clean=_clean,
+    means=EventFilters.means,
     rows=_rows,
     values=_values,
 )

@@ -34,7 +34,15 @@ class EventFilters:
     def read(cls, given: Mapping[str, str]) -> Self:
         """The filters in an address."""
         known = {one.name: given.get(one.name, "").strip() for one in fields(cls)}
-        return cls(**{name: value for name, value in known.items() if _means(name, value)})
+        return cls(**{name: value for name, value in known.items() if cls.means(name, value)})
+
+    @classmethod
+    def means(cls, name: str, value: str) -> bool:
+        """Whether a value of an address means anything for the field of that name."""
+        try:
+            return bool(value) and name in _CHECKS and _CHECKS[name](value)
+        except (ValueError, OverflowError):
+            return False
 
     @property
     def query(self) -> str:
@@ -74,13 +82,6 @@ class EventFilters:
         if self.ends_before:
             found &= Q(at__lt=self.ends_before)
         return found
-
-
-def _means(name: str, value: str) -> bool:
-    try:
-        return bool(value) and _CHECKS[name](value)
-    except (ValueError, OverflowError):
-        return False
 
 
 def _is_id(value: str) -> bool:

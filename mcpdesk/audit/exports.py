@@ -43,8 +43,9 @@ class Subject:
     """What can be exported. `order` must never change for a row that exists.
 
     `rows(member, given, until)`: the rows that the filters of an address give, begun at `until`
-    (UTC) or before. `values(rows)`: for each row the values of `columns`, and of `sealed` behind
-    them where they are asked for (`values(rows, sealed=True)`).
+    (UTC) or before. `means(name, value)`: whether a filter of an address narrows anything.
+    `values(rows)`: for each row the values of `columns`, and of `sealed` behind them where they are
+    asked for (`values(rows, sealed=True)`).
     """
 
     name: str
@@ -52,6 +53,7 @@ class Subject:
     sealed: tuple[str, ...]
     order: Order
     clean: Callable[[Mapping[str, str]], str]
+    means: Callable[[str, str], bool]
     rows: Callable[[Member, Mapping[str, str], datetime], QuerySet[Any]]
     values: Callable[[list[Any], bool], Iterable[Sequence[Any]]]
 

@@ -139,9 +139,11 @@ class _Progress:
 
     def show(self, operation: Operation) -> None:
         self._once(f"{operation.server} {operation.tool}: {operation.page}")
-        for item in operation.waiting:
+        # an item closes a moment after its operation has moved on
+        waiting = operation.waiting if operation.needs == "people" else []
+        for item in waiting:
             self._once(f"{operation.words}: {item.page}")
-        if not operation.waiting:
+        if not waiting:
             self._once(operation.words)
         if operation.message:
             self._once(f"the server says: {' '.join(operation.message.splitlines())}")

@@ -56,17 +56,28 @@ def _given_up(answer: httpx.Response | None, why: str) -> Exception:
     if answer is not None and answer.status_code == _TOO_MANY:
         return error_of(answer.status_code, _problem(answer))
     said = f"it answers {answer.status_code}" if answer is not None else why
-    return Unreachable(f"The desk cannot be reached: {said}.")
+    return Unreachable(f"The desk cannot be reached: {said.rstrip('.')}.")
 
 
 def _read(answer: httpx.Response) -> Any:
-    if answer.is_error:
-        raise error_of(answer.status_code, _problem(answer))
+    check(answer)
     try:
         return answer.json()
     except ValueError:
-        address = answer.url.copy_with(query=None)
-        raise Unreachable(f"{address} is not answered by a desk.") from None
+        raise _no_desk(answer) from None
+
+
+def check(answer: httpx.Response) -> None:
+    """Raise ApiError for what the desk refuses, Unreachable for what no desk answers."""
+    if not answer.is_error:
+        return
+    problem = _problem(answer)
+    raise error_of(answer.status_code, problem) if problem else _no_desk(answer)
+
+
+def _no_desk(answer: httpx.Response) -> Unreachable:
+    address = answer.url.copy_with(query=None)
+    return Unreachable(f"{address} is not answered by a desk (status {answer.status_code}).")
 
 
 def _problem(answer: httpx.Response) -> dict[str, Any]:

@@ -144,7 +144,7 @@ def test_what_is_no_desk_is_said_to_be_none() -> None:
     desk = _desk(play)
     with pytest.raises(client.Unreachable):
         desk.operation("op")
-    with pytest.raises(client.NotFound):
+    with pytest.raises(client.Unreachable, match=r"not answered by a desk \(status 404\)"):
         desk.operation("op")
 
 

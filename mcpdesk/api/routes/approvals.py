@@ -15,12 +15,13 @@ from approvals.outcomes import Counted, Ended, Lost, Missing, Refused, Voted
 from approvals.policy import Waiting
 from approvals.question import Question, Submitted
 from approvals.verdict import Word, decide_gate
+from mcpdesk import keyset
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.tokens import Scope
 from mcpdesk.api import shown
 from mcpdesk.api.callers import ApiRequest, Bearer, Caller
-from mcpdesk.api.listing import WantedApprovals, filters_of
+from mcpdesk.api.listing import WantedApprovals, check_cursor, filters_of
 from mcpdesk.api.problems import Problem
 from mcpdesk.api.schemas import ApprovalOut, Approvals, Decided, Decision, Text
 from mcpdesk.audit.models import Channel
@@ -40,6 +41,7 @@ def approvals(request: ApiRequest, tab: Tab = Tab.MINE, after: Text = "") -> Any
     are over, newest first.
     """
     caller = request.auth
+    check_cursor(selectors.is_cursor(after), after)
     chosen = Chosen(tab=tab, filters=Filters(), after=after)
     page = selectors.page(caller.member, chosen, caller.now)
     return {"items": _rows(page.rows), "after": page.after}
@@ -49,7 +51,9 @@ def approvals(request: ApiRequest, tab: Tab = Tab.MINE, after: Text = "") -> Any
 def all_approvals(request: ApiRequest, wanted: Query[WantedApprovals], after: Text = "") -> Any:
     """All approvals of the team, narrowed and sorted as on the page of the history."""
     member = request.auth.member
-    page = history.page(member, filters_of(ApprovalFilters, member, wanted), after)
+    filters = filters_of(ApprovalFilters, member, wanted)
+    check_cursor(keyset.is_cursor(filters.order, after), after)
+    page = history.page(member, filters, after)
     return {"items": _rows(page.rows), "after": page.after}
 
 

@@ -14,6 +14,7 @@ from mcpdesk.accounts import tokens
 from mcpdesk.accounts.tokens import Scope
 from mcpdesk.api import shown
 from mcpdesk.api.callers import ApiRequest, Bearer, Caller
+from mcpdesk.api.listing import meant
 from mcpdesk.api.problems import Problem
 from mcpdesk.api.schemas import BeginExport, ExportOut
 from mcpdesk.audit import exports
@@ -44,14 +45,16 @@ After = Annotated[
 def begin(request: ApiRequest, wanted: BeginExport) -> Any:
     """Put down what is exported; the file is taken from its link.
 
-    `filters` as in the address of the list's page. A filter that means nothing does not narrow.
+    `filters` are those of the list, the server by its name. One that means nothing is refused: the
+    file would be of more than was meant.
     """
     caller = request.auth
+    subject = SUBJECTS[wanted.subject]
     export = exports.begin(
         caller.member,
-        SUBJECTS[wanted.subject],
+        subject,
         wanted.format,
-        wanted.filters,
+        meant(subject.means, caller.member, wanted.filters, inside="filters."),
         actor=caller.actor,
         now=caller.now,
         payloads=wanted.payloads,

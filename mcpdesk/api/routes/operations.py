@@ -10,12 +10,13 @@ from ninja import Header, Query, Router, Status
 
 from approvals.gate import Disabled, request_start
 from approvals.models import Approval
+from mcpdesk import keyset
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.tokens import Scope
 from mcpdesk.api import shown
 from mcpdesk.api.callers import ApiRequest, Bearer
-from mcpdesk.api.listing import WantedOperations, filters_of, server_of
+from mcpdesk.api.listing import WantedOperations, check_cursor, filters_of, server_of
 from mcpdesk.api.problems import Problem
 from mcpdesk.api.schemas import Adopt, OperationOut, Operations, Start, Text
 from mcpdesk.api.waiting import Until, unsettled
@@ -91,9 +92,11 @@ def start(
 def operations(request: ApiRequest, wanted: Query[WantedOperations], after: Text = "") -> Any:
     """The team's operations, narrowed and sorted as on the page of the history."""
     member = request.auth.member
+    filters = filters_of(OperationFilters, member, wanted)
+    check_cursor(keyset.is_cursor(filters.order, after), after)
     page = history.page(
         member,
-        filters_of(OperationFilters, member, wanted),
+        filters,
         after,
         readable=access.payload_seen(member, Approval.objects.all()),
     )
