@@ -15,6 +15,22 @@ WHERE e.id > %(after)s AND (e.actor_id = %(user)s OR jsonb_path_exists(e.data,
     '$.keyvalue() ? (@.key like_regex "_id$" && @.value == $user)',
     jsonb_build_object('user', %(user)s::bigint)))
 """
+_NAMES = """
+SELECT actor_name FROM audit_event WHERE actor_id = %(user)s
+UNION
+SELECT data ->> left(key, -3) FROM audit_event, jsonb_each(data)
+WHERE right(key, 3) = '_id' AND value = to_jsonb(%(user)s::bigint)
+"""
+
+
+def names_in_log(user: User) -> set[str]:
+    """Every name that the person has in an event, as who did something or as whom it was about.
+
+    It reads every event once.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_NAMES, {"user": user.pk})
+        return {name for (name,) in cursor.fetchall() if name}
 
 
 @transaction.atomic

@@ -1,6 +1,7 @@
 """Where a person's name, or what they wrote, stands inside what is kept for others."""
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -8,6 +9,7 @@ from uuid import UUID
 from django.db.models import Q
 
 from mcpdesk.accounts.models import User
+from mcpdesk.audit.erasing import names_in_log
 from mcpdesk.audit.models import Event
 from mcpdesk.notify import retention
 from mcpdesk.notify.models import Alert, Message
@@ -18,8 +20,7 @@ _NOTHING_SAID = {"reason": "", "evidence": "", "task_id": ""}
 
 def names_of(user: User) -> frozenset[str]:
     """Every name and address that the person has, or has had in the log."""
-    events = Event.objects.filter(actor=user).order_by()
-    return frozenset({user.name, user.email, *events.values_list("actor_name", flat=True)} - {""})
+    return frozenset({user.name, user.email, *names_in_log(user)} - {""})
 
 
 def forget_repairs(user: User, names: Collection[str]) -> list[UUID]:
@@ -39,8 +40,8 @@ def forget_repairs(user: User, names: Collection[str]) -> list[UUID]:
 
 def forget_in_messages(team_ids: Collection[int], names: Collection[str], now: datetime) -> int:
     """Messages to others that name the person: they do not leave, and say nothing any more."""
-    messages = Message.objects.filter(team__in=team_ids).only("pk", "content")
-    naming = [one.pk for one in messages.iterator(500) if _names(one.content, names)]
+    messages, named = Message.objects.filter(team__in=team_ids).only("pk", "content"), _any(names)
+    naming = [one.pk for one in messages.iterator(500) if _names(one.content, named)]
     found = Message.objects.filter(pk__in=naming)
     retention.take_back(found, now)
     return found.update(content={})
@@ -48,9 +49,10 @@ def forget_in_messages(team_ids: Collection[int], names: Collection[str], now: d
 
 def forget_in_alerts(team_ids: Collection[int], names: Collection[str], instead: str) -> None:
     """Alerts keep their sentence, with the new name in it."""
-    for name in names:
-        for alert in Alert.objects.filter(team__in=team_ids, sentence__contains=name):
-            alert.sentence = alert.sentence.replace(name, instead)
+    named = _any(names)
+    for alert in Alert.objects.filter(team__in=team_ids).iterator(500):
+        if named.search(alert.sentence):
+            alert.sentence = named.sub(lambda _: instead, alert.sentence)
             alert.save(update_fields=["sentence"])
 
 
@@ -86,6 +88,21 @@ def _is_one(key: str, text: Any, names: Collection[str]) -> bool:
     return key in {"by", "proposed_by"} and text in names
 
 
-def _names(content: object, names: Collection[str]) -> bool:
-    text = str(content)
-    return any(name in text for name in names)
+def _any(names: Collection[str]) -> re.Pattern[str]:
+    """Finds each of these names where it stands for itself: somebody may be called “Al”."""
+    # the longest first: an address before the name that it begins with
+    found = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    return re.compile(rf"(?<!\w)(?:{found})(?!\w)")
+
+
+def _names(content: object, named: re.Pattern[str]) -> bool:
+    return any(named.search(text) for text in _texts(content))
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Every text in a message's content, as it is: no name of a field, and nothing escaped."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _texts(one)

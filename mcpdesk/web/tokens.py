@@ -110,7 +110,10 @@ def _make(
 
 
 def _label(token: ApiToken) -> str:
-    return f"{token.name} ({token.prefix}…)"
+    """What the log calls it. What somebody calls their own is their words, which are erased with
+    them; the log is not.
+    """
+    return f"{token.prefix}…" if token.user_id else f"{token.name} ({token.prefix}…)"
 
 
 def _owner(token: ApiToken) -> User | str:

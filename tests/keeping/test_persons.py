@@ -81,6 +81,42 @@ class TestWhatGoes:
         erase()
         assert holding(NAME) == holding("zwoelf.example") == []
 
+    @pytest.mark.parametrize("name", ['Óscar "Zwölf" O\'Ender', "Óscar \\ Zwölfender"])
+    def test_a_name_is_found_however_it_is_written(
+        self, leaver: User, operation: Operation, erase: Erase, name: str
+    ) -> None:
+        """As it is in a text, not as Python would quote it."""
+        User.objects.filter(pk=leaver.pk).update(name=name)
+        Message.objects.update(content={"facts": [["Started by", name]]})
+        erase(confirmed=name)
+        assert [one.content for one in Message.objects.all()] == [{}, {}]
+
+    def test_a_name_from_before_is_found_where_the_log_only_speaks_of_them(
+        self, team: Team, leaver: User, operation: Operation, erase: Erase
+    ) -> None:
+        leaver.name = "Óscar Before"
+        with transaction.atomic():
+            record("user.password_set", actor=DESK, team_id=team.pk, now=NOW, person=leaver)
+        Alert.objects.update(sentence="Nobody but Óscar Before may decide it")
+        erase()
+        assert holding("Óscar Before") == []
+
+    @pytest.mark.parametrize("name", ["e", "sentence", "Data", "Al"])
+    def test_a_short_name_takes_nothing_away_that_names_somebody_else(
+        self, leaver: User, operation: Operation, erase: Erase, name: str
+    ) -> None:
+        """What waits for others to be told still leaves."""
+        User.objects.filter(pk=leaver.pk).update(name=name)
+        content = {"subject": "Alma waits", "sentence": "The Database waits", "data": {"e": "Ale"}}
+        Message.objects.update(
+            content=content, state=MessageState.WAITING, next_at=NOW, finished_at=None
+        )
+        Alert.objects.update(sentence="The Database is late: Alma knows")
+        erase(confirmed=name)
+        told = [(one.content, one.state) for one in Message.objects.all()]
+        assert told == [(content, MessageState.WAITING)] * 2
+        assert Alert.objects.get().sentence == "The Database is late: Alma knows"
+
     def test_what_they_wrote_is_gone_and_what_others_did_is_kept(
         self, operation: Operation, erase: Erase
     ) -> None:

@@ -40,6 +40,15 @@ def test_a_token_of_ones_own_is_shown_once_and_opens_the_api(
     assert Client().get("/api/v1/me", headers=headers).json()["name"] == str(admin.user)
 
 
+def test_what_somebody_calls_their_own_token_is_not_in_the_log(client: Client) -> None:
+    """The log is for ever; who is erased takes their own words along."""
+    client.post("/profile/tokens/", {**OWN, "name": "Anna's laptop"})
+    token = ApiToken.objects.get()
+    client.post(f"/profile/tokens/{token.pk}/revoke/")
+    data = [event.data for event in Event.objects.filter(kind__startswith="token.")]
+    assert [one["token"] for one in data] == [f"{token.prefix}…"] * 2
+
+
 def test_making_and_revoking_are_events_without_the_secret(client: Client) -> None:
     secret = client.post("/team/tokens/", SERVICE).context["made"].secret
     client.post(f"/team/tokens/{ApiToken.objects.get().pk}/revoke/")
