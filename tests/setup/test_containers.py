@@ -8,6 +8,7 @@ import pytest
 import yaml
 from django.core.management import get_commands
 
+from mcpdesk.embedded.postgres import Postgres
 from tests.setup.conftest import CHECKOUT
 
 COMPOSE = (CHECKOUT / "docker-compose.yml").read_text()
@@ -85,3 +86,13 @@ def _folders_of_the_desk() -> list[Path]:
     left_out = {"tests", "docs", "benchmarks", "var", "artifacts", "staticfiles"}
     folders = [path for path in CHECKOUT.iterdir() if path.is_dir() and path.name[0] not in "._"]
     return [path for path in folders if path.name not in left_out]
+
+
+def test_the_log_of_the_database_quotes_neither_statements_nor_rows(
+    services: dict[str, Any], tmp_path: Path
+) -> None:
+    """Reasons and searched words stand in them; embedded or in a container, it is the same."""
+    quiet = {"log_min_error_statement", "log_error_verbosity"}
+    embedded = Postgres(tmp_path)._options
+    command = services["postgres"]["command"]
+    assert {f"{name}={embedded[name]}" for name in quiet} <= set(command)
