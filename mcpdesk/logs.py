@@ -93,6 +93,14 @@ def formatter(form: str = LINES) -> logging.Formatter:
     )
 
 
+class LoopFailures(logging.Filter):
+    """asyncio quotes the exception of a task that nobody waited for: its first line says enough."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.msg, record.args = record.getMessage().partition("\n")[0], ()
+        return True
+
+
 class TaskFailures(logging.Filter):
     """Celery quotes the exception of a task that failed, and what it was given: only its name."""
 

@@ -315,7 +315,10 @@ LOGGING = {
             "form": LOG_FORMAT if LOG_FORMAT in {"lines", "json"} else "lines",
         },
     },
-    "filters": {"task_failures": {"()": "mcpdesk.logs.TaskFailures"}},
+    "filters": {
+        "task_failures": {"()": "mcpdesk.logs.TaskFailures"},
+        "loop_failures": {"()": "mcpdesk.logs.LoopFailures"},
+    },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "ours"}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {
@@ -324,6 +327,7 @@ LOGGING = {
         # its own handler would write exceptions with their words
         "uvicorn": {"handlers": [], "propagate": True},
         "httpx": {"level": "WARNING"},
+        "asyncio": {"filters": ["loop_failures"]},
         "celery.app.trace": {"level": "WARNING", "filters": ["task_failures"]},
         "celery.worker.strategy": {"level": "WARNING"},
         "django_structlog": {"level": "WARNING"},

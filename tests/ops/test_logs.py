@@ -1,5 +1,7 @@
 """Log lines: each stands alone, bears its ids, and holds nothing that anybody put in."""
 
+import asyncio
+import gc
 import io
 import json
 import logging
@@ -71,6 +73,23 @@ def test_a_run_over_hostile_payloads_leaves_none_of_them_in_the_log(
 ) -> None:
     with_canaries(scripted)
     assert CANARY not in written()
+
+
+def test_a_task_that_nobody_waited_for_is_logged_without_its_words(written: Read) -> None:
+    async def main() -> None:
+        async def forgotten() -> None:
+            raise ValueError(said("exception"))
+
+        task = asyncio.ensure_future(forgotten())
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        del task
+        gc.collect()
+
+    asyncio.run(main())
+    text = written()
+    assert "Task exception was never retrieved" in text and "ValueError" in text
+    assert CANARY not in text
 
 
 @pytest.mark.parametrize("payload", BREAKOUTS[:6])
