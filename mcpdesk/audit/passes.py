@@ -4,6 +4,7 @@ seal soon after it was made. The row of a team says how far that came.
 Rung by the clock. One run verifies for a few seconds; the next one goes on where it stopped.
 """
 
+import logging
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -14,10 +15,13 @@ from django.db.models import Exists, OuterRef, Q
 from mcpdesk.accounts.models import Team
 from mcpdesk.audit.chain import BEGINNING
 from mcpdesk.audit.findings import Finding
+from mcpdesk.audit.lines import seals_of
 from mcpdesk.audit.models import Seal, Verification
 from mcpdesk.audit.sealing import content_of
 from mcpdesk.audit.signals import log_is_not_whole
 from mcpdesk.audit.verifying import BEGIN, Anchor, Place, Step, anchor_fault, next_step
+
+logger = logging.getLogger(__name__)
 
 #: How often a log is verified from its beginning.
 EVERY = timedelta(days=1)
@@ -29,8 +33,12 @@ def go_on(clock: Callable[[], datetime], run_s: float = RUN_S) -> None:
     """Verify every team's log further, for about `run_s` in all."""
     until = time.monotonic() + run_s
     for team in _waiting(clock()):
-        while verify_further(team.pk, clock()) and time.monotonic() < until:
-            pass
+        try:
+            while verify_further(team.pk, clock()) and time.monotonic() < until:
+                pass
+        except Exception:
+            # what somebody did to one log must not keep the others from being looked at
+            logger.exception("the log of team %s could not be verified", team.pk)
 
 
 def begin_again(team_id: int, now: datetime) -> None:
@@ -90,7 +98,7 @@ def _set(row: Verification, values: dict[str, object]) -> None:
 
 def _reached(row: Verification) -> Seal | None:
     """The seal that the pass came to last; None: none yet, or it is gone."""
-    return Seal.objects.filter(team_id=row.pk, number=row.number).first()
+    return seals_of(row.pk).filter(number=row.number).first()
 
 
 def _place(row: Verification, seal: Seal | None) -> Place:

@@ -5,7 +5,8 @@ the number of a seal is unique.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import datetime
 
 from django.db import transaction
@@ -43,8 +44,12 @@ def seal_due(now: datetime, *, settled: Settled = settled_up_to) -> int:
         return 0
     made = 0
     for team in _unsealed(up_to):
-        while made < MOST_IN_A_RUN and seal_next(team.pk, up_to, now) is not None:
-            made += 1
+        try:
+            while made < MOST_IN_A_RUN and seal_next(team.pk, up_to, now) is not None:
+                made += 1
+        except Exception:
+            # what somebody did to one chain must not keep the others open
+            logger.exception("the log of team %s could not be sealed", team.pk)
     return made
 
 
@@ -73,6 +78,7 @@ def seal_next(team_id: int, up_to: int, now: datetime) -> Seal | None:
 
 def _seal(batch: list[Line], last: Seal | None, now: datetime, signer: Signer) -> Seal:
     known = salts()
+    times = sorted(_times(batch)) or [now]
     hashes = [(line.id, event_hash(line, known)) for line in batch]
     content = Content(
         team_id=batch[0].team_id,
@@ -80,8 +86,8 @@ def _seal(batch: list[Line], last: Seal | None, now: datetime, signer: Signer) -
         first_event_id=batch[0].id,
         last_event_id=batch[-1].id,
         event_count=len(batch),
-        earliest_at=datetime.fromisoformat(min(line.at for line in batch)),
-        latest_at=datetime.fromisoformat(max(line.at for line in batch)),
+        earliest_at=times[0],
+        latest_at=times[-1],
         sealed_at=now,
         root=root_of(full for _, full in hashes),
         lines=pack(hashes),
@@ -92,6 +98,16 @@ def _seal(batch: list[Line], last: Seal | None, now: datetime, signer: Signer) -
         **{name: getattr(content, name) for name in _COLUMNS},
         signature=signer.sign(content.signed_bytes()),
     )
+
+
+def _times(batch: list[Line]) -> Iterator[datetime]:
+    """When the events happened; what is no time that Python holds is none of the desk's making, and
+    is sealed as it stands.
+    """
+    for line in batch:
+        # of infinity there is no text at all
+        with suppress(ValueError, TypeError):
+            yield datetime.fromisoformat(line.at)
 
 
 def content_of(seal: Seal) -> Content:

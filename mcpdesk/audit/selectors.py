@@ -7,6 +7,7 @@ from django.db.models import Max, Min, Q, QuerySet
 from mcpdesk.accounts.access import Member, Permission
 from mcpdesk.accounts.models import User
 from mcpdesk.audit.event_filters import EventFilters
+from mcpdesk.audit.lines import seals_of
 from mcpdesk.audit.models import Event, Seal, Verification
 from mcpdesk.keyset import Order
 
@@ -86,5 +87,5 @@ class State:
 
 def state(team_id: int) -> State:
     """In two queries; nothing but the rows is looked at."""
-    seals = Seal.objects.filter(team_id=team_id).defer("lines").order_by("-number")
+    seals = seals_of(team_id).defer("lines").order_by("-number")
     return State(seals.first(), Verification.objects.filter(pk=team_id).first())

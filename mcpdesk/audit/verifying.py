@@ -14,7 +14,7 @@ from mcpdesk.audit.canonical import Line, Salts, moment
 from mcpdesk.audit.chain import BEGINNING, Content
 from mcpdesk.audit.comparing import event_faults, seal_faults
 from mcpdesk.audit.findings import Fault, Finding
-from mcpdesk.audit.lines import lines, salts
+from mcpdesk.audit.lines import lines, salts, seals_of
 from mcpdesk.audit.locks import keep_as_it_is
 from mcpdesk.audit.models import Seal
 from mcpdesk.audit.sealing import content_of
@@ -71,7 +71,7 @@ def steps(team_id: int, place: Place = BEGIN, *, size: int = STEP) -> Iterator[S
 def next_step(team_id: int, place: Place, size: int = STEP) -> Step:
     """Verify the next seals. Nothing is pruned or erased meanwhile."""
     keep_as_it_is()
-    behind = Seal.objects.filter(team_id=team_id, number__gt=place.number).order_by("number")
+    behind = seals_of(team_id).filter(number__gt=place.number).order_by("number")
     seals = list(behind[: size + 1])
     if not seals:
         return Step(place, [], 0, is_last=True)
@@ -176,9 +176,9 @@ class Anchor:
 
 def anchor_fault(team_id: int, anchor: Anchor) -> Finding | None:
     """Whether the log still holds that seal; the chain up to it is verified apart."""
-    seal = Seal.objects.filter(team_id=team_id, number=anchor.number).first()
+    seal = seals_of(team_id).filter(number=anchor.number).first()
     if seal is None:
-        last = Seal.objects.filter(team_id=team_id).order_by("-number").first()
+        last = seals_of(team_id).order_by("-number").first()
         end = (
             f"ends after seal {last.number} of {moment(last.sealed_at)}" if last else "has no seal"
         )

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from mcpdesk.accounts.models import Team, User
 from mcpdesk.audit import signing
 from mcpdesk.audit.findings import Fault, Finding
-from mcpdesk.audit.models import Event, Seal
+from mcpdesk.audit.models import Event, Seal, Verification
+from mcpdesk.audit.passes import begin_again, go_on
 from mcpdesk.audit.sealing import content_of
 from mcpdesk.audit.verifying import Anchor, anchor_fault, steps
 from tests.audit.conftest import Happen, attack, seal
@@ -81,6 +82,46 @@ ODD = ["'infinity'", "'-infinity'", "'0044-03-15 BC'", "'294276-01-01'"]
 def test_a_time_that_python_cannot_hold_is_named(log: list[int], team: Team, moment: str) -> None:
     attack(f"UPDATE audit_event SET at = {moment} WHERE id = %s", log[4])
     assert [(f.fault, f.event_id) for f in findings(team)] == [(Fault.CHANGED, log[4])]
+
+
+@pytest.mark.parametrize("moment", ODD)
+@pytest.mark.parametrize("column", ["earliest_at", "latest_at", "sealed_at", "pruned_at"])
+@pytest.mark.parametrize("number", [2, 3])
+def test_a_seal_with_a_time_that_python_cannot_hold_blinds_nobody(
+    log: list[int], team: Team, number: int, column: str, moment: str
+) -> None:
+    """One such time, and no step of the verification could be taken any more."""
+    go_on(lambda: NOW)
+    attack(f"UPDATE audit_seal SET {column} = {moment} WHERE number = %s", number)
+    begin_again(team.pk, NOW + MINUTE)
+    go_on(lambda: NOW + MINUTE)
+    row = Verification.objects.get(team=team)
+    assert row.finished_at == NOW + MINUTE
+    assert f"Seal {number}" in row.finding
+
+
+@pytest.mark.parametrize("moment", ODD)
+def test_an_event_with_such_a_time_is_sealed_as_it_stands(
+    log: list[int], team: Team, happen: Happen, moment: str
+) -> None:
+    """Nothing is open to be changed behind an event that cannot be sealed."""
+    poisoned, _ = happen(2)
+    attack(f"UPDATE audit_event SET at = {moment} WHERE id = %s", poisoned.pk)
+    assert seal(NOW + MINUTE) == 1
+    assert findings(team) == []
+    attack("UPDATE audit_event SET channel = 'api' WHERE id = %s", poisoned.pk)
+    assert [f.event_id for f in findings(team)] == [poisoned.pk]
+
+
+def test_what_was_done_to_one_chain_keeps_no_other_from_being_sealed(
+    log: list[int], happen: Happen
+) -> None:
+    attack("UPDATE audit_seal SET sealed_at = 'infinity'")
+    other = TeamFactory()
+    happen()
+    happen(of=other)
+    assert seal(NOW + MINUTE) == 1
+    assert Seal.objects.filter(team=other).count() == 1
 
 
 DATA = [

@@ -16,6 +16,7 @@ from mcpdesk.accounts.guard import MemberRequest, member_required
 from mcpdesk.audit import anchors, reading, selectors, signing
 from mcpdesk.audit.event_filters import NOBODY, EventFilters
 from mcpdesk.audit.kinds import labels
+from mcpdesk.audit.lines import seals_of
 from mcpdesk.audit.models import Channel, Seal
 from tasks_monitor.engine.doorbell import ring_task
 from tasks_monitor.models import Server
@@ -109,7 +110,7 @@ def _choices(request: MemberRequest) -> dict[str, object]:
 
 def _seal_page(team_id: int, before: str) -> tuple[list[Seal], int | None]:
     """Seals before the one with that number, and the number to go on before."""
-    found = Seal.objects.filter(team_id=team_id).defer("lines").order_by("-number")
+    found = seals_of(team_id).defer("lines").order_by("-number")
     if before.isascii() and before.isdecimal() and len(before) <= _MAX_DIGITS:
         found = found.filter(number__lt=int(before))
     rows = list(found[: SEALS_A_PAGE + 1])
