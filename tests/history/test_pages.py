@@ -74,7 +74,7 @@ def test_pages_lead_to_each_other_both_ways_and_miss_nothing(
 ) -> None:
     for number in range(7):
         _ended(server, number, created_at=NOW, finished_at=NOW + timedelta(seconds=number // 2))
-    monkeypatch.setattr(operation_history.page, "__defaults__", ("", 3, None))
+    monkeypatch.setattr(operation_history.page, "__defaults__", ("", 3))
     pages, query = [], f"?sort={sort}"
     for _ in range(3):
         found = browser.get(f"/history/{query}").context
@@ -130,7 +130,7 @@ def test_numbers_beyond_a_thousand_are_not_counted(
     browser: Client, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mcpdesk.web.views.history._COUNTED", 2)
-    monkeypatch.setattr(operation_history.page, "__defaults__", ("", 1, None))
+    monkeypatch.setattr(operation_history.page, "__defaults__", ("", 1))
     for number in range(2):
         _ended(server, number)
     assert "2 rows" in browser.get("/history/").content.decode()
