@@ -104,7 +104,11 @@ def test_the_old_address_still_answers() -> None:
 @pytest.mark.parametrize(("process", "path"), [("web", "/healthz"), ("desk", "/readyz")])
 @pytest.mark.parametrize("answers", [True, False])
 def test_the_command_for_health_checks_asks_the_probe(
-    process: str, path: str, answers: bool, monkeypatch: pytest.MonkeyPatch
+    process: str,
+    path: str,
+    answers: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     asked: list[str] = []
     monkeypatch.setattr(
@@ -113,4 +117,6 @@ def test_the_command_for_health_checks_asks_the_probe(
     with pytest.raises(SystemExit) as ended:
         call_command("healthy", process)
     assert ended.value.code == (0 if answers else 1)
+    said = capsys.readouterr().err
+    assert ("does not answer" in said) is not answers
     assert [url.endswith(path) for url in asked] == [True]

@@ -24,7 +24,14 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         process = options["process"]
         page = _PAGES.get(process)
-        sys.exit(0 if (_answers(page) if page else _was_seen(process)) else 1)
+        well = _answers(page) if page else _was_seen(process)
+        if not well:
+            # a desk at another address than the one asked here looks like one that is away
+            where = (
+                f"{local_url()}{page} does not answer with 200 (MCPDESK_BIND says where to ask)."
+            )
+            self.stderr.write(where if page else f"No {process} was seen in the last minute.")
+        sys.exit(0 if well else 1)
 
 
 def _answers(page: str) -> bool:
