@@ -19,7 +19,16 @@ from mcpdesk.client.errors import (
     Unauthorized,
     Unreachable,
 )
-from mcpdesk.client.models import Approval, Event, Operation, Server, Tool, Waiting
+from mcpdesk.client.models import (
+    Approval,
+    Event,
+    Export,
+    Operation,
+    Repairs,
+    Server,
+    Tool,
+    Waiting,
+)
 
 __all__ = [
     "ApiError",
@@ -27,11 +36,13 @@ __all__ = [
     "Conflict",
     "Desk",
     "Event",
+    "Export",
     "Forbidden",
     "Invalid",
     "NotFound",
     "Operation",
     "RateLimited",
+    "Repairs",
     "Server",
     "Tool",
     "Unauthorized",

@@ -1,5 +1,6 @@
 """A desk, as a program sees it."""
 
+import json
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -8,10 +9,12 @@ from typing import Any, Final, Literal, Self
 
 import httpx
 
-from mcpdesk.client.models import Approval, Event, Operation, Server, Tool
+from mcpdesk.client.errors import Unreachable
+from mcpdesk.client.models import Approval, Event, Export, Operation, Repairs, Server, Tool
 from mcpdesk.client.sending import Sender
 
 Until = Literal["input", "end"]
+Subject = Literal["operations", "approvals", "events"]
 Tab = Literal["mine", "team", "decided"]
 #: The desk holds an answer for so long at a time (s), and a little more passes on the way.
 _HELD_S: Final = 30
@@ -153,6 +156,68 @@ class Desk:
         answer = self._sender.send("POST", f"approvals/{approval.id}/decision", json=body)
         return Approval.read(answer["approval"])
 
+    # --- repairs --------------------------------------------------------------------------------
+
+    def repairs(self, id: str) -> Repairs:
+        """What is known of an operation that broke, and what each choice would do."""
+        return Repairs.read(self._sender.send("GET", f"operations/{id}/repair"))
+
+    def repair(
+        self, about: Repairs, choice: str, reason: str, *, evidence: str = "", task_id: str = ""
+    ) -> str:
+        """Say what becomes of what was read; what it came to, as the API says it.
+
+        It is not repeated by itself: after Unreachable, read again. Raises Conflict where it is
+        otherwise by now.
+        """
+        said = {"choice": choice, "reason": reason, "evidence": evidence, "task_id": task_id}
+        return self._repair(about, "", said)
+
+    def agree(self, about: Repairs) -> str:
+        """Have what somebody else proposed carried out."""
+        return self._repair(about, f"/{about.proposed['id']}/agree", {})
+
+    def refuse(self, about: Repairs, reason: str) -> str:
+        """Say no to what somebody else proposed, and why."""
+        return self._repair(about, f"/{about.proposed['id']}/refuse", {"reason": reason})
+
+    def _repair(self, about: Repairs, path: str, said: Mapping[str, str]) -> str:
+        address = f"operations/{about.operation_id}/repair{path}"
+        answer = self._sender.send_once("POST", address, json={"seen": about.seen, **said})
+        return str(answer["came_to"])
+
+    # --- exports --------------------------------------------------------------------------------
+
+    def export(
+        self,
+        subject: Subject,
+        filters: Mapping[str, str] | None = None,
+        *,
+        payloads: bool = False,
+    ) -> Export:
+        """Begin an export of what a list shows, as NDJSON; lines() gives it."""
+        body = {"subject": subject, "filters": dict(filters or {}), "payloads": payloads}
+        return Export.read(self._sender.send("POST", "exports", json=body))
+
+    def lines(self, export: Export, *, after: str = "") -> Iterator[str]:
+        """The lines of an export, as they come, behind the row with the id `after`.
+
+        It is taken up again by itself where it breaks off, behind the last line that was whole,
+        while that brings more. Raises Unreachable where it does not.
+        """
+        while True:
+            began = after
+            try:
+                with self._sender.stream(f"exports/{export.id}/file", params=_from(after)) as rows:
+                    for line in rows:
+                        # a line that broke off is no JSON, and comes again
+                        after = str(json.loads(line)["id"])
+                        yield line
+                return
+            except (Unreachable, ValueError):
+                if after == began:
+                    raise
+
     # --- what there is --------------------------------------------------------------------------
 
     def servers(self) -> list[Server]:
@@ -180,6 +245,10 @@ class Desk:
             after = page["after"]
             if not after:
                 return
+
+
+def _from(after: str) -> dict[str, str]:
+    return {"after": after} if after else {}
 
 
 def _settled(found: Operation, until: Until) -> bool:

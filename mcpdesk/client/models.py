@@ -101,6 +101,34 @@ class Approval(_Read):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Export(_Read):
+    """A file of a list. `rows`: how many were sent so far."""
+
+    id: str
+    subject: str
+    format: str
+    rows: int
+    created_at: datetime
+    finished_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repairs(_Read):
+    """What can become of an operation that broke; `seen` stands for all that was read."""
+
+    operation_id: str
+    state: str
+    broken: bool
+    known: Json
+    not_known: str
+    choices: Json
+    needs_two: bool
+    proposed: Json
+    past: Json
+    seen: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Server(_Read):
     name: str
     host: str

@@ -2,7 +2,8 @@
 
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -36,6 +37,27 @@ class Sender:
                 raise _given_up(answer, why)
             time.sleep(pause_s)
             pause = min(pause * 2, _LONGEST_PAUSE_S)
+
+    def send_once(self, method: str, path: str, **request: Any) -> Any:
+        """The JSON of the answer to what must not be said twice. Raises ApiError and Unreachable:
+        then it may have been done.
+        """
+        answer, why = self._once(method, path, request)
+        if answer is None or answer.status_code in _AWAY | {_TOO_MANY}:
+            raise _given_up(answer, why)
+        return _read(answer)
+
+    @contextmanager
+    def stream(self, path: str, **request: Any) -> Iterator[Iterator[str]]:
+        """The lines of an answer as they come. Raises ApiError and Unreachable."""
+        try:
+            with self.http.stream("GET", path, **request) as answer:
+                if answer.is_error:
+                    answer.read()
+                    check(answer)
+                yield answer.iter_lines()
+        except httpx.TransportError as error:
+            raise Unreachable(f"The file broke off: {error or type(error).__name__}.") from None
 
     def _once(
         self, method: str, path: str, request: Mapping[str, Any]

@@ -211,3 +211,72 @@ def test_the_log_is_followed_from_its_cursor(clock: list[float]) -> None:
 def test_the_client_needs_nothing_of_the_desk() -> None:
     loaded = "import sys, mcpdesk.client; sys.exit('django' in sys.modules)"
     subprocess.run([sys.executable, "-c", loaded], check=True)
+
+
+EXPORT = {
+    "id": "ex",
+    "subject": "operations",
+    "format": "ndjson",
+    "rows": 0,
+    "created_at": "2026-11-29T14:00:00Z",
+    "finished_at": None,
+}
+
+
+class _BreaksOff(httpx.SyncByteStream):
+    """A file whose connection ends in the middle of its second line."""
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield b'{"id": 1}\n{"id'
+        raise httpx.ReadError("reset")
+
+
+def test_an_export_that_breaks_off_goes_on_behind_its_last_whole_line() -> None:
+    play, asked = _answers(
+        httpx.Response(201, json=EXPORT),
+        httpx.Response(200, stream=_BreaksOff()),
+        httpx.Response(200, text='{"id": 2}\n{"id": 3}\n'),
+    )
+    desk = _desk(play)
+    lines = list(desk.lines(desk.export("operations", {"tool": "deploy"})))
+    assert [json.loads(line)["id"] for line in lines] == [1, 2, 3]
+    assert asked[2].url.params["after"] == "1"
+
+
+def test_an_export_that_brings_nothing_more_is_given_up_and_a_refusal_is_one() -> None:
+    play, _ = _answers(
+        httpx.Response(201, json=EXPORT), httpx.ConnectError("refused"), _problem(403, "role")
+    )
+    desk = _desk(play)
+    export = desk.export("operations")
+    with pytest.raises(client.Unreachable):
+        list(desk.lines(export))
+    with pytest.raises(client.Forbidden):
+        list(desk.lines(export))
+
+
+def test_a_repair_is_said_once_with_what_was_seen() -> None:
+    about = {
+        "operation_id": "op",
+        "state": "lost",
+        "broken": True,
+        "known": [],
+        "not_known": "",
+        "choices": [],
+        "needs_two": False,
+        "proposed": None,
+        "past": [],
+        "seen": "abc",
+    }
+    play, asked = _answers(
+        httpx.Response(200, json=about),
+        httpx.Response(200, json={"came_to": "done", "repairs": about}),
+        httpx.ReadTimeout("late"),
+    )
+    desk = _desk(play)
+    read = desk.repairs("op")
+    assert desk.repair(read, "record_failed", "nothing there") == "done"
+    assert json.loads(asked[1].content)["seen"] == "abc"
+    with pytest.raises(client.Unreachable):
+        desk.repair(read, "record_failed", "nothing there")
+    assert len(asked) == 3
