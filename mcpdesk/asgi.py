@@ -15,6 +15,7 @@ from mcpdesk.api.waiting import HeldAnswers  # noqa: E402
 from mcpdesk.web.bodies import BoundedBodies  # noqa: E402
 from mcpdesk.web.origins import OwnPagesOnly  # noqa: E402
 from mcpdesk.web.routing import websocket_urlpatterns  # noqa: E402
+from mcpdesk.web.warm import get_ready  # noqa: E402
 
 application = ProtocolTypeRouter(
     {
@@ -22,3 +23,4 @@ application = ProtocolTypeRouter(
         "websocket": OwnPagesOnly(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
     }
 )
+get_ready()
