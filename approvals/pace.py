@@ -2,7 +2,7 @@
 
 from approvals.models import Approval
 from mcpdesk.accounts.access import Member, in_team
-from tasks_monitor.charts import Narrow, Paces, paces, within
+from tasks_monitor.charts import Narrow, Paces, paces
 from tasks_monitor.spans import Span
 
 
@@ -12,4 +12,4 @@ def people_paces(member: Member, span: Span, narrow: Narrow) -> Paces:
     An item that ended in any other way (expired, withdrawn, closed) was decided by nobody.
     """
     decided = Approval.objects.filter(narrow.on(), decided_at__isnull=False)
-    return paces(within(in_team(member, decided), "decided_at", span), span, "took_ms")
+    return paces(in_team(member, decided), "decided_at", span, "took_ms")

@@ -12,6 +12,7 @@ BIG = frozenset(
         *("tasks_monitor_operation", "tasks_monitor_historyentry", "tasks_monitor_payload"),
         *("tasks_monitor_inputrequest", "tasks_monitor_delivery", "tasks_monitor_attempt"),
         *("approvals_approval", "approvals_vote", "audit_event"),
+        "audit_seal",
     }
 )
 
@@ -25,7 +26,7 @@ def big_scans(statements: Iterable[str]) -> list[str]:
 
 
 def _scanned(statement: str) -> Iterator[str]:
-    if not statement.lstrip("( ").upper().startswith("SELECT"):
+    if not statement.lstrip("( \n").upper().startswith("SELECT"):
         return
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN (FORMAT JSON) {statement}".replace("%", "%%"), [])

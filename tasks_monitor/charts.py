@@ -1,27 +1,20 @@
 """What charts show of a team's operations, counted and measured by PostgreSQL in its history.
 
-Percentiles are exact (percentile_cont). Each query reads one covering index of HistoryEntry over
-the range that is shown and nothing else, so it costs what ended in that range, whatever is older.
+Percentiles are exact (percentile_cont). Each query reads one covering index over the range that is
+shown and nothing else, so it costs what ended in that range, whatever is older.
 """
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum, auto
 from typing import Any, Final
 
 from django.contrib.postgres.fields import ArrayField
-from django.db.models import (
-    Aggregate,
-    Count,
-    DateTimeField,
-    FloatField,
-    Func,
-    IntegerField,
-    Q,
-    QuerySet,
-    Value,
-)
-from django.db.models.expressions import Combinable
+from django.core.exceptions import EmptyResultSet
+from django.db import connection
+from django.db.models import Aggregate, Count, DateTimeField, FloatField, Func, Q, QuerySet
 
 from mcpdesk.accounts.access import Member, in_team
 from tasks_monitor.models import HistoryEntry
@@ -109,26 +102,49 @@ class Percentiles(Aggregate):
     output_field = ArrayField(FloatField())
 
 
-def bucket_of(column: str, span: Span) -> Combinable:
-    """The number of a moment's bucket in the span, from 0."""
-    edges = Value(list(span.edges), ArrayField(DateTimeField()))
-    return Func(column, edges, function="width_bucket", output_field=IntegerField()) - 1
+def in_each_bucket(
+    rows: QuerySet[Any], column: str, span: Span, *by: str, **figures: Aggregate
+) -> Iterator[tuple[Any, ...]]:
+    """Of each bucket with rows of the one team: its number (from 0), then `by`, then the figures.
+
+    For each bucket PostgreSQL reads its part of the index (LATERAL). One query that is grouped by
+    bucket takes twice as long: it works out the bucket of each row, and sorts all of them by it.
+    """
+    inside = rows.filter(**{f"{column}__gte": _edge("begins"), f"{column}__lt": _edge("ends")})
+    grouped = inside.order_by().values_list("team", *by).annotate(**figures)
+    try:
+        part, values = grouped.query.sql_with_params()
+    except EmptyResultSet:
+        return
+    begins, ends = _array(span.edges[:-1]), _array(span.edges[1:])
+    with connection.cursor() as cursor:
+        cursor.execute(_IN_EACH.format(part), [begins, ends, *values])
+        for bucket, _, *shown in cursor.fetchall():
+            yield bucket - 1, *shown
 
 
-def within(queryset: QuerySet[Any], column: str, span: Span) -> QuerySet[Any]:
-    """The rows whose moment lies in the span, with the number of its bucket."""
-    inside = queryset.filter(**{f"{column}__gte": span.begin, f"{column}__lt": span.end})
-    found: QuerySet[Any] = inside.annotate(bucket=bucket_of(column, span))
-    return found
+_IN_EACH: Final = """
+    SELECT bucket.number, found.*
+    FROM unnest(%s::timestamptz[], %s::timestamptz[])
+        WITH ORDINALITY AS bucket (begins, ends, number)
+    CROSS JOIN LATERAL ({}) AS found
+"""
 
 
-def paces(queryset: QuerySet[Any], span: Span, took: str) -> Paces:
-    """How long rows with a bucket took, by a column or an annotation (ms)."""
-    found = (
-        queryset.values_list("bucket")
-        .annotate(number=Count("*"), both=Percentiles(took))
-        .order_by()
-    )
+def _array(moments: Iterable[datetime]) -> str:
+    """As PostgreSQL writes an array: psycopg would look at each one's type for itself."""
+    return f"{{{','.join(at.isoformat() for at in moments)}}}"
+
+
+def _edge(name: str) -> Func:
+    """An edge of the bucket that _IN_EACH is at."""
+    return Func(template=f"bucket.{name}", output_field=DateTimeField())
+
+
+def paces(rows: QuerySet[Any], column: str, span: Span, took: str) -> Paces:
+    """How long rows took whose moment is `column`, by the column `took` (ms)."""
+    figures = {"number": Count("*"), "both": Percentiles(took)}
+    found = in_each_bucket(rows, column, span, **figures)
     return Paces(span, {bucket: Pace(count, *both) for bucket, count, both in found})
 
 
@@ -137,18 +153,12 @@ def outcomes(member: Member, span: Span, narrow: Narrow) -> Outcomes:
     ended = _history(member, narrow).filter(finished_at__isnull=False)
     broken = _history(member, narrow).filter(state__in=NEEDS_OPERATOR)
     found: dict[int, Counter[Outcome]] = {}
-    counted = _counted(within(ended, "finished_at", span), "bucket", "state", "is_error")
+    counted = in_each_bucket(ended, "finished_at", span, "state", "is_error", number=Count("*"))
     for bucket, state, is_error, count in counted:
         found.setdefault(bucket, Counter())[outcome_of(state, is_error)] += count
-    for bucket, count in _counted(within(broken, "state_since", span), "bucket"):
+    for bucket, count in in_each_bucket(broken, "state_since", span, number=Count("*")):
         found.setdefault(bucket, Counter())[Outcome.BROKEN] += count
     return Outcomes(span, found)
-
-
-def _counted(queryset: QuerySet[Any], *by: str) -> QuerySet[Any]:
-    """Tuples of the columns and how many rows have them."""
-    counted: QuerySet[Any] = queryset.values_list(*by).annotate(number=Count("*")).order_by()
-    return counted
 
 
 def outcome_of(state: str, is_error: bool) -> Outcome:
@@ -161,7 +171,7 @@ def outcome_of(state: str, is_error: bool) -> Outcome:
 def server_paces(member: Member, span: Span, narrow: Narrow) -> Paces:
     """How long servers worked on what ended; what never reached one is left out."""
     reached = _history(member, narrow).filter(finished_at__isnull=False, server_ms__gt=0)
-    return paces(within(reached, "finished_at", span), span, "server_ms")
+    return paces(reached, "finished_at", span, "server_ms")
 
 
 def _history(member: Member, narrow: Narrow) -> QuerySet[HistoryEntry]:

@@ -4,8 +4,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from approvals.models import Approval
 from approvals.pace import people_paces
@@ -124,21 +122,3 @@ def test_a_server_and_a_tool_narrow_every_chart(member: Member, server: Server, 
     assert outcomes(member, DAY, narrow).totals.total() == expected
     assert server_paces(member, DAY, narrow).paces[23].count == expected
     assert people_paces(member, DAY, narrow).paces[23].count == expected
-
-
-@pytest.mark.parametrize("narrow", [ANY, Narrow(1, "deploy_project")], ids=["any", "narrow"])
-@pytest.mark.parametrize("chart", [outcomes, server_paces, people_paces])
-def test_charts_read_an_index_and_no_table(member: Member, chart: Any, narrow: Narrow) -> None:
-    """At any number of operations: their plan with sequential scans switched off."""
-    with CaptureQueriesContext(
-        connection,
-    ) as asked:
-        chart(member, DAY, narrow)
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")
-        cursor.execute("SET LOCAL enable_bitmapscan = off")
-        for query in asked.captured_queries:
-            cursor.execute(f"EXPLAIN {query['sql']}")
-            plan = "\n".join(row[0] for row in cursor.fetchall())
-            assert "Index Only Scan" in plan, plan
-            assert "Seq Scan" not in plan, plan

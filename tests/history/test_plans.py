@@ -1,6 +1,7 @@
 """No page of a long history reads a whole table: PostgreSQL's own plans say so."""
 
 from collections.abc import Iterator
+from datetime import UTC
 
 import pytest
 from django.db import connection
@@ -8,12 +9,17 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from approvals.pace import people_paces
 from benchmarks import history
 from benchmarks.plans import big_scans
+from mcpdesk.accounts.access import member_in
 from mcpdesk.accounts.models import Membership, Role, Team, User
+from mcpdesk.audit import sealing
 from mcpdesk.web.made import filling
 from mcpdesk.web.made.filling import Size, fill
-from tasks_monitor.models import Operation
+from tasks_monitor.charts import Narrow, outcomes, server_paces
+from tasks_monitor.models import Operation, Server
+from tasks_monitor.spans import Range, span
 
 # tables are filled, indexes built anew and statistics taken: none of that is for a transaction
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -27,6 +33,7 @@ def years() -> None:
     for model in (Membership, User, Team):
         model.objects.all().delete()
     fill(SIZE, timezone.now(), lambda *_: None)
+    sealing.seal_due(timezone.now())
 
 
 @pytest.fixture
@@ -51,7 +58,29 @@ def test_no_page_of_the_history_reads_a_whole_table() -> None:
     assert wrong == []
 
 
-@pytest.mark.usefixtures("years", "unwilling")
+@pytest.mark.usefixtures("years")
+def test_charts_read_one_index_and_no_table() -> None:
+    admin = Membership.objects.filter(role=Role.ADMIN).earliest("pk")
+    member = member_in(admin.user, admin.team_id)
+    assert member is not None
+    shown = span(Range.QUARTER, timezone.now(), UTC)
+    for narrow in (Narrow(), Narrow(Server.objects.get(name="build").pk, "build_image")):
+        for chart in (outcomes, server_paces, people_paces):
+            with CaptureQueriesContext(connection) as queries:
+                chart(member, shown, narrow)
+            for query in queries.captured_queries:
+                plan = _plan(query["sql"])
+                assert "Index Only Scan" in plan, plan
+                assert plan.count(" Scan ") == 2, plan  # the other one is that of the buckets
+
+
+def _plan(statement: str) -> str:
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN {statement}")
+        return "\n".join(row[0] for row in cursor.fetchall())
+
+
+@pytest.mark.usefixtures("unwilling")
 def test_a_statement_that_no_index_serves_is_named() -> None:
     with CaptureQueriesContext(connection) as queries:
         Operation.objects.filter(reason="because").count()
