@@ -159,7 +159,10 @@ class Approval(models.Model):
                 fields=["team", "decision", "created_at", "id"], name="approval_by_decision"
             ),
             models.Index(fields=["server", "created_at", "id"], name="approval_by_server"),
-            models.Index(fields=["team", "tool_name", "created_at", "id"], name="approval_by_tool"),
+            # the server orders nothing: of another server's tool of that name no item is read
+            models.Index(
+                fields=["team", "tool_name", "created_at", "id", "server"], name="approval_by_tool"
+            ),
             models.Index(
                 fields=["team", "started_by", "created_at", "id"], name="approval_by_starter"
             ),

@@ -93,8 +93,10 @@ class HistoryEntry(models.Model):
                 fields=["team", "state", "created_at", "operation"], name="history_by_state"
             ),
             models.Index(fields=["server", "created_at", "operation"], name="history_by_server"),
+            # the server orders nothing: of another server's tool of that name no line is read
             models.Index(
-                fields=["team", "tool_name", "created_at", "operation"], name="history_by_tool"
+                fields=["team", "tool_name", "created_at", "operation", "server"],
+                name="history_by_tool",
             ),
             models.Index(
                 fields=["team", "started_by", "created_at", "operation"], name="history_by_starter"
