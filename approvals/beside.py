@@ -39,6 +39,9 @@ def of(approval: Approval, member: Member, now: datetime) -> list[Beside]:
     others = Approval.objects.filter(
         operation=approval.operation_id, kind=Kind.ANSWER, state=ApprovalState.OPEN
     ).exclude(pk=approval.pk)
+    # mostly there is none, and the query that joins all it takes to show one costs far more
+    if not others.exists():
+        return []
     found = list(
         others.select_related(
             "operation__server",
@@ -48,8 +51,6 @@ def of(approval: Approval, member: Member, now: datetime) -> list[Beside]:
             "claimed_by",
         ).order_by("created_at", "pk")[:MAX_BESIDE]
     )
-    if not found:
-        return []
     seen = access.may_see_payload(member, approval.operation)
     mine = _put_to(member, found)
     typed = drafts.of_several(found, member.user)

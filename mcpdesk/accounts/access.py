@@ -210,6 +210,8 @@ def put_to(member: Member) -> Q:
     The audience was fixed when the approval was made; people who are named count beside it.
     """
     to_me = _in_own_right(member)
+    if not member.stands_in_for:
+        return to_me
     for away in member.stands_in_for:
         to_me |= _in_own_right(away)
     return to_me & ~asked_for_by(member)
