@@ -30,7 +30,7 @@ def main() -> int:
     history = names.add_parser("history", help="what a history of years costs")
     history.add_argument("--operations", type=int, default=1_000_000, help="(%(default)s)")
     history.add_argument("--events", type=int, default=10_000_000, help="(%(default)s)")
-    history.add_argument("--asked", type=int, default=20, help="requests a page (%(default)s)")
+    history.add_argument("--asked", type=int, default=40, help="requests a page (%(default)s)")
     history.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mcpdesk.settings")
