@@ -143,7 +143,7 @@ def test_each_filter_has_an_index(
 ) -> None:
     """In a log in which what is looked for is rare; each list is read along an index, unsorted."""
     happen(60)
-    happen(60, of=TeamFactory())
+    happen(600, of=TeamFactory())
     seal(NOW)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE audit_event")
