@@ -22,6 +22,7 @@ from django.urls import reverse
 from approvals import gate, policy
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member, Permission
+from mcpdesk.accounts.models import User
 from mcpdesk.audit.log import Actor
 from mcpdesk.audit.models import Channel
 from mcpdesk.mcp.jsontext import canonical, storable
@@ -141,7 +142,7 @@ def agree(
         raise Refused(NOT_THEIRS_ANY_MORE)
     turn.note("repair.agreed", person=repair.proposed_by)
     says = gate.evaluate_call(turn.operation)
-    done = _carry_out(turn, Wish.of(repair), says, proposed_by=str(repair.proposed_by))
+    done = _carry_out(turn, Wish.of(repair), says, proposed_by=repair.proposed_by)
     _close(turn, repair, RepairState.DONE)
     return done
 
@@ -252,8 +253,10 @@ def _propose(turn: _Turn, wish: Wish) -> Proposed:
     return Proposed(repair)
 
 
-def _carry_out(turn: _Turn, wish: Wish, says: policy.Gate, proposed_by: str = "") -> Done:
-    """`says`: the policy of now, which what is sent again has to pass."""
+def _carry_out(turn: _Turn, wish: Wish, says: policy.Gate, proposed_by: User | None = None) -> Done:
+    """`says`: the policy of now, which what is sent again has to pass. `proposed_by`: None where
+    nobody had to agree.
+    """
     sends = wish.choice is Choice.SEND_AGAIN
     if sends and says.effect is policy.Effect.DISABLED:
         raise Refused(DISABLED)

@@ -7,6 +7,7 @@ goes back to the state it came from.
 from datetime import datetime
 from typing import Any, Final
 
+from mcpdesk.accounts.models import User
 from mcpdesk.audit.log import Actor
 from tasks_monitor.engine.doorbell import ring_on_commit
 from tasks_monitor.engine.errors import Refused
@@ -43,15 +44,23 @@ NO_TASK: Final[dict[str, Any]] = {
 NOT_OURS = "An adopted task was not called by this desk: there is no call to send."
 
 
-def send(operation: Operation, words: str, actor: Actor, now: datetime) -> None:
+def send(
+    operation: Operation,
+    words: str,
+    actor: Actor,
+    now: datetime,
+    *,
+    asked_by: User | None = None,
+) -> None:
     """Send the same call, from its beginning where it had gone on as a task. Raises Refused.
 
-    The operation is locked, and waits for an operator or at the gate.
+    The operation is locked, and waits for an operator or at the gate. `asked_by`: who wants it sent
+    again; not read where that was said when it began to wait at the gate.
     """
     _check(operation)
     fresh = {**NO_TASK, "due_at": now, "state_only_rounds": 0, "again_from": ""}
     if not operation.again_from:
-        fresh["again_by"] = actor.user
+        fresh["again_by"] = asked_by
     if operation.has_task:
         give_up_task_questions(operation, now)
         # answers and requestState of the rounds before the task went with that call and no other
@@ -61,8 +70,13 @@ def send(operation: Operation, words: str, actor: Actor, now: datetime) -> None:
     ring_on_commit(operation.pk)
 
 
-def ask_first(operation: Operation, words: str, actor: Actor, now: datetime) -> None:
-    """Let the locked operation wait at the gate before it is sent again. Raises Refused."""
+def ask_first(
+    operation: Operation, words: str, actor: Actor, now: datetime, *, asked_by: User | None
+) -> None:
+    """Let the locked operation wait at the gate before it is sent again. Raises Refused.
+
+    `asked_by` counts there as having started it: where two agree on a repair, who proposed it.
+    """
     _check(operation)
     move(
         operation,
@@ -72,7 +86,7 @@ def ask_first(operation: Operation, words: str, actor: Actor, now: datetime) -> 
         reason=words,
         explanation=operation.explanation,
         again_from=operation.state,
-        again_by=actor.user,
+        again_by=asked_by,
         due_at=None,
         attention=False,
         lease_token=None,

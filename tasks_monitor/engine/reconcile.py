@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.db import transaction
 
+from mcpdesk.accounts.models import User
 from mcpdesk.audit.log import Actor
 from mcpdesk.mcp.jsontext import storable
 from tasks_monitor.engine import again
@@ -45,14 +46,14 @@ def reconcile(
     reason: str,
     actor: Actor,
     now: datetime,
-    proposed_by: str = "",
+    proposed_by: User | None = None,
     task_id: str | None = None,
     evidence: str = "",
     asks_first: bool = False,
 ) -> Operation:
     """Carry out what an operator decided. `reason` is required; `task_id` for ATTACH_TASK,
-    `evidence` (what was seen that shows it) for RECORD_DONE. `proposed_by`: the name of whoever
-    wrote reason and evidence, where the actor agreed to them; empty: the actor did.
+    `evidence` (what was seen that shows it) for RECORD_DONE. `proposed_by`: who wrote reason
+    and evidence, where the actor agreed to them; None: the actor did.
 
     SEND_AGAIN makes a new attempt of the same call: its side effects may happen twice, which is
     why only a person can choose it. `asks_first`: it waits at the gate before. Raises Refused.
@@ -72,13 +73,13 @@ def reconcile(
         "choice": IN_WORDS[choice],
         "reason": reason.strip(),
     }
-    more = {"evidence": evidence.strip(), "proposed_by": proposed_by}
+    more = {"evidence": evidence.strip(), "proposed_by": str(proposed_by or "")}
     _keep(operation, decision | {name: text for name, text in more.items() if text})
     # no name: the log keeps names apart, so that a person can be erased
     words = f"a person decided to {IN_WORDS[choice]}"
     if choice == Choice.SEND_AGAIN:
         do = again.ask_first if asks_first else again.send
-        do(operation, words, actor, now)
+        do(operation, words, actor, now, asked_by=proposed_by or actor.user)
     elif choice == Choice.ATTACH_TASK:
         _attach(operation, task_id or "", words, actor, now)
     else:
@@ -119,7 +120,7 @@ def _keep(operation: Operation, decision: dict[str, str]) -> None:
     payload.save(update_fields=["decisions"])
 
 
-def _who(actor: Actor, proposed_by: str) -> str:
+def _who(actor: Actor, proposed_by: User | None) -> str:
     return f"{proposed_by}, and {actor.name} agreed" if proposed_by else actor.name
 
 

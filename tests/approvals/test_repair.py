@@ -278,6 +278,19 @@ def test_who_has_it_sent_again_does_not_approve_that(
     assert admin.user_id not in {m.user_id for m in access.deciders(gate)}
 
 
+def test_who_proposed_that_it_is_sent_again_does_not_approve_it_though_somebody_else_agreed(
+    broken: Operation, join: Join
+) -> None:
+    proposer, agreed = join(Role.ADMIN), join(Role.ADMIN)
+    two(broken, "ask", audience="approvers", four_eyes=True)
+    made = proposed(broken, proposer, AGAIN)
+    assert repair.agree(made.pk, member=agreed, now=SOON) == Done(asks=True)
+    gate = Approval.objects.get(kind=Kind.GATE)
+    assert not access.may_decide(proposer, gate)
+    assert isinstance(say(gate, proposer, now=SOON), NotDecided)
+    assert {m.user_id for m in access.deciders(gate)} == {agreed.user_id}
+
+
 def test_denied_at_the_gate_it_is_what_it_was_and_was_not_refused_as_a_whole(
     broken: Operation, operator: Member, join: Join
 ) -> None:

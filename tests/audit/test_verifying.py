@@ -295,7 +295,11 @@ def test_the_logs_of_two_teams_are_two_chains(log: list[int], happen: Happen, te
     assert Seal.objects.get(team=other).number == 1
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    deadline=None,
+    max_examples=60,
+)
 @given(data=st.data())
 def test_one_byte_of_any_row_is_named(log: list[int], team: Team, data: st.DataObject) -> None:
     """A text, an id, a number or a hash of any row: one byte of it becomes another one."""

@@ -122,6 +122,7 @@ def _takes_posts_only(person: Person, name: str, pattern: URLPattern) -> bool:
     return person.get(reverse(name, args=given)).status == 405
 
 
+@pytest.mark.timeout(900)  # some hundred looks at pages
 def test_every_page_is_sound_in_every_look(
     team: Crew,
     desk: WholeDesk,
