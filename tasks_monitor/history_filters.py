@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 from django.db.models import Q
 from django.utils import timezone
 
-from mcpdesk import blind
+from mcpdesk import blind, narrowing
 from mcpdesk.keyset import Order
 from mcpdesk.mcp.jsontext import storable
 from tasks_monitor.states import NEEDS_OPERATOR, TERMINAL, State
@@ -90,6 +90,11 @@ class HistoryFilters:
             return False
         check = _CHECKS.get(name)
         return check is None or check(value)
+
+    @classmethod
+    def left_out(cls, given: Mapping[str, str]) -> list[tuple[str, str]]:
+        """What an address gives that means nothing, by field."""
+        return narrowing.left_out(given, [one.name for one in fields(cls)], cls.means)
 
     @property
     def fields(self) -> list[tuple[str, str]]:

@@ -197,6 +197,12 @@ def member_in(user: User, team_id: int, at: datetime | None = None) -> Member | 
     return found[0] if found else None
 
 
+def still_may(member: Member, permission: Permission) -> bool:
+    """Whether the person may do it now, asked of the database again: what takes long asks often."""
+    now = member_in(member.user, member.team_id)
+    return now is not None and now.may(permission)
+
+
 def in_team(member: Member, queryset: QuerySet[ModelT]) -> QuerySet[ModelT]:
     """Rows of the member's team: servers, operations and approvals, which all roles may list."""
     if not member.may(Permission.SEE_OPERATIONS):

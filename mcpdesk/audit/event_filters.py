@@ -10,6 +10,7 @@ from uuid import UUID
 from django.db.models import Q
 from django.utils import timezone
 
+from mcpdesk import narrowing
 from mcpdesk.audit.kinds import KINDS
 from mcpdesk.audit.models import Channel
 
@@ -43,6 +44,11 @@ class EventFilters:
             return bool(value) and name in _CHECKS and _CHECKS[name](value)
         except (ValueError, OverflowError):
             return False
+
+    @classmethod
+    def left_out(cls, given: Mapping[str, str]) -> list[tuple[str, str]]:
+        """What an address gives that means nothing, by field."""
+        return narrowing.left_out(given, [one.name for one in fields(cls)], cls.means)
 
     @property
     def query(self) -> str:

@@ -10,6 +10,7 @@ name (`person`, `person_id`), so that the log's seals can do without the name, a
 
 import re
 from dataclasses import dataclass
+from operator import itemgetter
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,4 +279,4 @@ def labels() -> list[tuple[str, list[tuple[str, str]]]]:
     for name, kind in KINDS.items():
         words = re.sub(r"\{\w+\}", "…", kind.sentence)
         groups.setdefault(name.partition(".")[0], []).append((name, words))
-    return sorted(groups.items())
+    return [(group, sorted(kinds, key=itemgetter(1))) for group, kinds in sorted(groups.items())]

@@ -11,7 +11,9 @@ import sys
 import uuid
 from collections.abc import Sequence
 from enum import IntEnum
+from ipaddress import ip_address
 from typing import Any
+from urllib.parse import urlsplit
 
 from mcpdesk.client.desk import Desk
 from mcpdesk.client.errors import ApiError, Unreachable
@@ -56,8 +58,11 @@ def main(given: Sequence[str] | None = None) -> int:
         parser.error(_WITHOUT)
     try:
         arguments = _arguments(options.json, options.arg)
+        in_clear = _is_in_clear(options.url)
     except ValueError as error:
         parser.error(str(error))
+    if in_clear:
+        _tell("Warning: over http:// the token goes through the network in clear. Use https://.")
     try:
         with Desk(options.url, token, patience_s=options.patience) as desk:
             return _call(desk, options, arguments)
@@ -92,6 +97,21 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--url", default=os.environ.get("MCPDESK_URL", "http://127.0.0.1:8000"))
     return parser
+
+
+def _is_in_clear(url: str) -> bool:
+    """Whether what is sent can be read on the way. Raises ValueError with a sentence."""
+    address = urlsplit(url)
+    if address.scheme not in ("http", "https") or not address.hostname:
+        raise ValueError("--url is no address of a desk: it begins with https://")
+    return address.scheme == "http" and not _is_here(address.hostname)
+
+
+def _is_here(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _arguments(whole: str, single: Sequence[str]) -> dict[str, Any]:

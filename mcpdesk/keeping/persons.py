@@ -35,6 +35,10 @@ IS_ACTIVE: Final = "Deactivate the account first. Nothing was erased."
 GONE: Final = "This person is erased already."
 
 
+class NotConfirmed(Refused):
+    """The name that was typed is not theirs."""
+
+
 @dataclass(frozen=True, slots=True)
 class Going:
     """What of a person would go, in counts per kind, and since when the log knows them (UTC)."""
@@ -79,7 +83,7 @@ def erase(user_id: int, *, confirmed: str, actor: Actor, now: datetime) -> User:
     user = User.objects.select_for_update(no_key=True).get(pk=user_id)
     check(user, teams, actor, now)
     if confirmed.strip() != str(user):
-        raise Refused(NOT_CONFIRMED)
+        raise NotConfirmed(NOT_CONFIRMED)
     _erase(user, [team.pk for team in teams], now)
     for team in teams:
         record("user.erased", team_id=team.pk, actor=actor, now=now, person=user)

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import pytest
 import time_machine
+from asgiref.sync import async_to_sync, sync_to_async
 from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -287,6 +288,23 @@ class TestSeals:
         assert "attachment" in seals["Content-Disposition"]
         what = [e.data["what"] for e in Event.objects.filter(kind="audit.exported").order_by("id")]
         assert what == ["the seals", "all events with what verifies them"]
+
+    @pytest.mark.parametrize("name", ["seals", "events"])
+    def test_who_may_not_read_it_any_more_gets_no_more_of_a_file(
+        self, desk: Client, happen: Happen, team: Team, name: str
+    ) -> None:
+        happen(3)
+        seal()
+        parts = desk.post(f"/audit/seals/{name}.ndjson").streaming_content
+
+        @async_to_sync
+        async def read() -> None:
+            assert await anext(parts)
+            await sync_to_async(team.memberships.update)(role=Role.VIEWER)
+            with pytest.raises(PermissionError):
+                await anext(parts)
+
+        read()
 
 
 def test_the_export_holds_what_the_page_shows(desk: Client, happen: Happen) -> None:

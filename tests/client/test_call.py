@@ -170,6 +170,32 @@ def test_arguments_that_are_none_start_nothing(
     assert played.asked == []
 
 
+@pytest.mark.parametrize("url", ["desk.example", "ftp://desk.example", "https://", "http://[x"])
+def test_what_is_no_address_of_a_desk_is_wrong_usage(
+    monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        _run(monkeypatch, Played(OPERATION), "--url", url)
+    assert ended.value.code == Exit.USAGE
+
+
+@pytest.mark.parametrize(
+    "url, warned",
+    [
+        ("http://desk.example", True),
+        ("https://desk.example", False),
+        ("http://127.0.0.1:8000", False),
+        ("http://[::1]:8000", False),
+        ("http://localhost:8000", False),
+    ],
+)
+def test_a_token_that_goes_through_a_network_in_clear_is_warned_of(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], url: str, warned: bool
+) -> None:
+    _run(monkeypatch, Played(OPERATION), "--url", url)
+    assert ("in clear" in capsys.readouterr().err) is warned
+
+
 def test_without_a_token_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MCPDESK_TOKEN")
     with pytest.raises(SystemExit) as ended:

@@ -53,6 +53,16 @@ def _ended(server: Server, number: int, **more: Any) -> Operation:
     return made
 
 
+@pytest.mark.parametrize("page", ["/history/", "/history/approvals/", "/audit/"])
+def test_a_filter_that_means_nothing_is_said_to_be_left_out(browser: Client, page: str) -> None:
+    def said(query: str) -> bool:
+        return "Left out, because it means nothing" in browser.get(page + query).content.decode()
+
+    assert "since “2026-13-45”" in browser.get(f"{page}?since=2026-13-45").content.decode()
+    assert said("?since=2026-13-45&server=x") and said("?server=x")
+    assert not said("") and not said("?since=2026-11-05&until=&utm=x")
+
+
 def test_it_lists_what_the_team_has_run_newest_first(browser: Client, server: Server) -> None:
     OperationFactory()
     for number in range(3):

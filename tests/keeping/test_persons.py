@@ -294,7 +294,8 @@ class TestPage:
         address = f"/team/{Membership.objects.get(user=leaver).pk}/erase/"
         shown = client.get(address).content.decode()
         assert "comments: 1" in shown and "This cannot be undone" in shown
-        client.post(address, {"name": "somebody"})
+        wrong = client.post(address, {"name": "somebody"})
+        assert wrong.status_code == 422 and persons.NOT_CONFIRMED in wrong.content.decode()
         assert User.objects.get(pk=leaver.pk).name == NAME
         client.post(address, {"name": NAME})
         assert holding(NAME) == []

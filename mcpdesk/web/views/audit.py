@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from mcpdesk import keyset
-from mcpdesk.accounts.access import Permission, in_team
+from mcpdesk.accounts.access import Member, Permission, in_team, still_may
 from mcpdesk.accounts.guard import MemberRequest, member_required
 from mcpdesk.audit import anchors, reading, selectors, signing
 from mcpdesk.audit.event_filters import NOBODY, EventFilters
@@ -38,6 +38,7 @@ def log(request: MemberRequest) -> HttpResponse:
     context = {
         "page": keyset.page(found, selectors.NEWEST_FIRST, cursor, EVENTS_A_PAGE),
         "filters": filters,
+        "left_out": filters.left_out(request.GET.dict()),
         "state": selectors.state(request.member.team_id),
         **_choices(request),
     }
@@ -84,7 +85,8 @@ def seals_file(request: MemberRequest) -> StreamingHttpResponse:
     now = timezone.now()
     reading.note_file(request.member, "the seals", now)
     team = request.member.team
-    return _file(anchors.exported_seals(team, now), f"{team.slug}-seals", now)
+    parts = anchors.exported_seals(team, now)
+    return _file(request.member, parts, f"{team.slug}-seals", now)
 
 
 @require_POST
@@ -94,7 +96,8 @@ def events_file(request: MemberRequest) -> StreamingHttpResponse:
     now = timezone.now()
     reading.note_file(request.member, "all events with what verifies them", now)
     team = request.member.team
-    return _file(anchors.exported_events(team, now), f"{team.slug}-events", now)
+    parts = anchors.exported_events(team, now)
+    return _file(request.member, parts, f"{team.slug}-events", now)
 
 
 def _choices(request: MemberRequest) -> dict[str, object]:
@@ -118,15 +121,26 @@ def _seal_page(team_id: int, before: str) -> tuple[list[Seal], int | None]:
     return shown, shown[-1].number if len(rows) > SEALS_A_PAGE else None
 
 
-def _file(parts: Iterator[bytes], name: str, now: datetime) -> StreamingHttpResponse:
-    response = StreamingHttpResponse(_one_by_one(parts), content_type="application/x-ndjson")
+def _file(
+    member: Member, parts: Iterator[bytes], name: str, now: datetime
+) -> StreamingHttpResponse:
+    streamed = _one_by_one(member, parts)
+    response = StreamingHttpResponse(streamed, content_type="application/x-ndjson")
     file_name = f"{name}-{now:%Y%m%dT%H%M%SZ}.ndjson"
     response["Content-Disposition"] = f'attachment; filename="{file_name}"'
     return response
 
 
-async def _one_by_one(parts: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """Each part is read from the database once the one before it was taken."""
-    following = sync_to_async(lambda: next(parts, None))
-    while (part := await following()) is not None:
+async def _one_by_one(member: Member, parts: Iterator[bytes]) -> AsyncIterator[bytes]:
+    """Each part is read from the database once the one before it was taken, and only for somebody
+    who may still read it: whoever lost the role in the middle gets a file that breaks off.
+    """
+
+    def following() -> bytes | None:
+        if not still_may(member, Permission.READ_HISTORY):
+            raise PermissionError("This person may not read the log any more.")
+        return next(parts, None)
+
+    read = sync_to_async(following)
+    while (part := await read()) is not None:
         yield part

@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from approvals.history_export import APPROVALS
-from mcpdesk.accounts.access import Permission, member_in
+from mcpdesk.accounts.access import Permission, still_may
 from mcpdesk.accounts.guard import MemberRequest, member_required
 from mcpdesk.audit import exports
 from mcpdesk.audit.event_export import EVENTS
@@ -69,10 +69,6 @@ def file(request: MemberRequest, pk: UUID) -> HttpResponseBase:
     found = get_object_or_404(_of_team(request), pk=pk, user=request.member.user_id)
     member = request.member
 
-    def still_may() -> bool:
-        now = member_in(member.user, member.team_id)
-        return now is not None and now.may(Permission.READ_HISTORY)
-
     try:
         parts = exports.stream(
             found,
@@ -80,7 +76,7 @@ def file(request: MemberRequest, pk: UUID) -> HttpResponseBase:
             SUBJECTS[found.subject],
             actor=Actor.person(member),
             after=request.POST.get("after", "").strip(),
-            still_may=still_may,
+            still_may=lambda: still_may(member, Permission.READ_HISTORY),
         )
     except NoSuchRow:
         raise Http404("no row of this export") from None

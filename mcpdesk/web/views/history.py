@@ -104,6 +104,7 @@ def _list(
         "place": place,
         "page": _PAGES[place],
         "filters": filters,
+        "left_out": filters.left_out(request.GET.dict()),
         "newer": _at(filters, found.before),
         "older": _at(filters, found.after),
         "servers": [(str(server.pk), server.name) for server in servers(member)],

@@ -92,6 +92,7 @@ def erase(request: MemberRequest, pk: int) -> HttpResponse:
     theirs = Membership.objects.filter(team=request.member.team).select_related("user")
     user = get_object_or_404(theirs, pk=pk).user
     who = _who_and_when(request)
+    refused = ""
     try:
         persons.check(user, persons.teams_of(user), **who)
         if request.method == "POST":
@@ -99,11 +100,13 @@ def erase(request: MemberRequest, pk: int) -> HttpResponse:
             erased = persons.erase(user.pk, confirmed=confirmed, **who)
             messages.success(request, f"Erased. What they decided is kept under “{erased}”.")
             return redirect("team")
+    except persons.NotConfirmed as refusal:
+        refused = refusal.sentence
     except Refused as refusal:
         messages.error(request, refusal.sentence)
         return redirect("team")
-    context = {"person": user, "pk": pk, "going": persons.going(user)}
-    return render(request, "keeping/erase.html", context)
+    context = {"person": user, "pk": pk, "going": persons.going(user), "refused": refused}
+    return render(request, "keeping/erase.html", context, status=422 if refused else 200)
 
 
 def _form_of(kept: Kept) -> RetentionForm:
