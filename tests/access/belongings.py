@@ -34,7 +34,7 @@ from tests.access.actors import (
     AUDITOR,
     OPERATOR,
 )
-from tests.access.household import NOT_EVEN_ADMINS, Household
+from tests.access.household import NOT_EVEN_ADMINS, PUT_TO_OTHERS, Household
 from tests.access.planted import UNSEEN
 from tests.factories import (
     AbsenceFactory,
@@ -104,11 +104,14 @@ def notices(household: Household) -> None:
     def never(label: str) -> str:
         return household.mark("notices", label, NOT_EVEN_ADMINS)
 
+    def told(label: str) -> str:
+        return household.mark("notices", label, PUT_TO_OTHERS)
+
     colleague, now = household.people["colleague"], timezone.now()
     channel = Channel.objects.create(
         team=household.team,
         kind=ChannelKind.WEBHOOK,
-        name=household.name("channel"),
+        name=household.mark("team", "channel", PUT_TO_OTHERS),
         target={"url": f"https://hooks.example/{never('address of a channel')}"},
         shown_as="https://hooks.example",
         secret={"current": f"whsec_{never('secret of a channel')}"},
@@ -134,9 +137,9 @@ def notices(household: Household) -> None:
         matter=f"approval:{household.ids['question']}",
         approval_id=household.ids["question"],
         once=never("once"),
-        # on the item's page the whole team sees that the colleague was told, not what
+        # on the item's page they see that the colleague was told of it, not what
         content={
-            "subject": household.name("subject"),
+            "subject": told("subject"),
             "sentence": never("sentence of a message"),
             "facts": [["Why", never("facts of a message")]],
             "arguments": never("arguments in a message"),
@@ -153,7 +156,7 @@ def notices(household: Household) -> None:
         event="approval.opened",
         matter=f"approval:{household.ids['question']}",
         once=never("another once"),
-        content={"subject": household.name("subject of a given up message")},
+        content={"subject": told("subject of a given up message")},
         state=MessageState.DEAD,
         created_at=now,
         finished_at=now,

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.django_db
 
 SUPPORT = {route: row for route, row in ROWS.items() if isinstance(row, Staff)}
 MODELS = list(site._registry)
-#: What support may read of all that is planted in a team; everybody of the team may read it too.
+#: What support may read of all that is planted in a team: names.
 NAMES = {"person", "server", "held server", "tool", "channel"}
 #: What Django's admin would do at these addresses beneath each list and row.
 FORMS = ("add/", "{pk}/delete/", "{pk}/history/", "{pk}/password/", "{pk}/")
