@@ -49,6 +49,7 @@ class GateItem(AnyItem):
     claims: tuple[str, ...]  # the server's own, about the tool
     token: str  # binds a form to what is shown; empty: there is no form
     reasons: list[ReasonPreset]  # that this team often gives
+    why_again: str  # why somebody wants the call sent again, in their words; empty: nobody does
     remember_form: RememberForm | None  # None: the rule remembers nothing, or it is too late
     attempt: Attempt | None
 
@@ -122,6 +123,7 @@ def of(
         token=binding.bind(approval, user_id=member.user_id, now=now) if stands.can_act else "",
         votes=list(approval.votes.select_related("user", "acted_for").order_by("at", "pk")),
         reasons=list(presets.of(approval.team_id)) if whole and stands.can_act else [],
+        why_again=_why_again(approval) if whole else "",
         remember_form=_remember_form(member, approval, stands, now),
         draft=draft,
         attempt=attempt,
@@ -136,6 +138,14 @@ def _remember_form(
     leaves = stands.can_act and remembered.may_leave(approval)
     late = stands is Standing.YOU_DECIDED and remembered.can_still_leave(approval, member, now)
     return RememberForm() if leaves or late else None
+
+
+def _why_again(approval: Approval) -> str:
+    """The reason of the repair by which this item was made, at the same moment."""
+    if not approval.sends_again:
+        return ""
+    made, decisions = approval.created_at.isoformat(), approval.operation.payload.decisions or []
+    return next((str(one["reason"]) for one in decisions if one.get("at") == made), "")
 
 
 def _claims(approval: Approval) -> tuple[str, ...]:

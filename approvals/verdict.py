@@ -18,8 +18,8 @@ from tasks_monitor.engine import errors as engine_errors
 from tasks_monitor.engine import gate as engine_gate
 
 FOUR_EYES = (
-    "You started this, or made the token that started it, so somebody else must decide. "
-    "Nothing was decided."
+    "You started this, had it sent again, or made the token that started it, so somebody else "
+    "must decide. Nothing was decided."
 )
 NOT_YOURS = "This was not put to you, or your role no longer decides. Nothing was decided."
 OVERDUE = "The time to decide this has passed. Nothing was decided."

@@ -116,9 +116,12 @@ def questions(operation: Operation) -> list[InputRequest]:
     return list(related.prefetch_related("approval__people").order_by("-round", "-id"))
 
 
-def gate(operation: Operation) -> Any:
-    """The item that asks whether the call may be made (approvals.Approval); None: none was made."""
-    return operation.approvals.filter(kind="gate").select_related("decided_by").first()  # type: ignore[attr-defined]
+def gates(operation: Operation) -> list[Any]:
+    """The items that ask whether the call may be made (approvals.Approval), the latest first: one
+    before the first call, and one for each time that somebody wants it sent again.
+    """
+    asked = operation.approvals.filter(kind="gate")  # type: ignore[attr-defined]
+    return list(asked.select_related("decided_by", "operation").order_by("-created_at", "-pk"))
 
 
 def servers(member: Member) -> QuerySet[Server]:

@@ -200,6 +200,12 @@ class Approval(models.Model):
         return self.kind == Kind.GATE and self.created_at != self.operation.created_at
 
     @property
+    def asked_by(self) -> str:
+        """Who asked for what this item is about: to send the call again, or to make it."""
+        again_by = self.operation.again_by if self.sends_again else None
+        return str(again_by or self.operation.starter)
+
+    @property
     def overrun(self) -> str:
         """Whose time ran out on an item that expired, ours or the server's, in words."""
         is_ours = self.deadline_at and self.closed_at and self.deadline_at <= self.closed_at

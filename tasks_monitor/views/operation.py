@@ -61,7 +61,7 @@ def _about(found: Operation) -> dict[str, Any]:
 
 def _state(request: MemberRequest, found: Operation) -> dict[str, Any]:
     """Where it is, who it waits for, whose turn it was so far, what the server says."""
-    questions = selectors.questions(found)
+    questions, gates = selectors.questions(found), selectors.gates(found)
     return {
         **_about(found),
         **_phases(found),
@@ -74,7 +74,8 @@ def _state(request: MemberRequest, found: Operation) -> dict[str, Any]:
         "answerable": any(q.state == InputRequestState.OPEN and not q.problem for q in questions),
         "status_message": selectors.status_message_for(request.member, found),
         "questions": questions,
-        "gate": selectors.gate(found),
+        "gates": gates,
+        "gate": gates[0] if gates else None,
     }
 
 
