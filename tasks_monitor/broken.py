@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
 from typing import Final
 
 from tasks_monitor.engine.reconcile import Choice
@@ -18,6 +19,8 @@ from tasks_monitor.models import (
 from tasks_monitor.states import NEEDS_OPERATOR, State
 
 MAX_ATTEMPTS: Final = 20
+#: So many answered calls in a row still stand one by one.
+_FEW: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +42,34 @@ _NOT_KNOWN: Final = {
         "been cleared away, or been lost with the server's memory."
     ),
     State.STUCK: (
-        "Whether the task will ever move. The server keeps saying the same, and nothing that the "
-        "desk can do by itself changes that."
+        "Whether the task will ever end. The desk goes on checking it, and it goes on when the "
+        "server does."
     ),
 }
+_NEVER_SEEN: Final = (
+    "What became of the call. The server does not know the task whose id it was given: the id may "
+    "be wrong, or the task gone."
+)
+_STUCK_CALL: Final = (
+    "What the server did. It never said how the call ended; there is no task to check, and the "
+    "desk does not call it again by itself."
+)
+_NOT_CHECKED: Final = (
+    "Whether the task will ever end. It was checked for as long as the desk's bounds allow, and is "
+    "not checked any more."
+)
 
 
 def not_known(operation: Operation) -> str:
     """The open question, as a sentence; empty where none is open."""
-    return _NOT_KNOWN.get(State(operation.state), "")
+    state = State(operation.state)
+    if state == State.LOST and operation.has_task and not operation.task_was_seen:
+        return _NEVER_SEEN
+    if state == State.STUCK and not operation.has_task:
+        return _STUCK_CALL
+    if state == State.STUCK and not operation.task_is_checked:
+        return _NOT_CHECKED
+    return _NOT_KNOWN.get(state, "")
 
 
 def known(operation: Operation) -> list[Fact]:
@@ -61,7 +83,12 @@ def _calls(operation: Operation) -> list[Fact]:
     if operation.adopted:
         return [Fact("Another client made the call; this desk was given its task.")]
     latest = operation.attempts.order_by("-number")[:MAX_ATTEMPTS]
-    return [_call(attempt) for attempt in reversed(latest)]
+    found: list[Fact] = []
+    for alike, group in groupby(reversed(latest), key=_outcome):
+        attempts = list(group)
+        folds = alike == (AttemptOutcome.ANSWERED, "") and len(attempts) > _FEW
+        found += [_answered(attempts)] if folds else [_call(attempt) for attempt in attempts]
+    return found
 
 
 _OUTCOMES: Final = {
@@ -70,6 +97,19 @@ _OUTCOMES: Final = {
     AttemptOutcome.NOT_SENT: "did not leave this desk",
     AttemptOutcome.UNKNOWN: "left this desk, and no usable answer came back",
 }
+
+
+def _outcome(attempt: Attempt) -> tuple[str, str]:
+    return attempt.outcome, attempt.problem
+
+
+def _answered(attempts: list[Attempt]) -> Fact:
+    """Calls in a row that were answered, and of which there is no more to say."""
+    first, last = attempts[0].number, attempts[-1].number
+    words = (
+        f"Calls {first:,} to {last:,} were sent, and the server answered each; the last was then."
+    )
+    return Fact(words, attempts[-1].sent_at)
 
 
 def _call(attempt: Attempt) -> Fact:
@@ -81,7 +121,8 @@ def _task(operation: Operation) -> list[Fact]:
     if not operation.has_task:
         return []
     made = operation.task_created_at
-    found = [Fact(f"{_who_made(operation)} task {operation.task_label}.", made)]
+    mark = f"task {operation.task_label} (the desk’s mark of the task, not its id)"
+    found = [Fact(f"{_who_made(operation)} {mark}.", made)]
     if operation.last_changed_at and (made is None or operation.last_changed_at >= made):
         found.append(Fact("The task last said something new.", operation.last_changed_at))
     if operation.last_polled_at:
@@ -109,5 +150,8 @@ def _questions(operation: Operation) -> list[Fact]:
     deliveries = Delivery.objects.filter(input_request__operation=operation)
     taken = deliveries.filter(state=DeliveryState.OBSERVED).count()
     still_open = asked.filter(state=InputRequestState.OPEN).count()
-    words = f"It asked {count:,} times: {taken:,} answers were taken, {still_open:,} are open."
+    times = "once" if count == 1 else f"{count:,} times"
+    answers = "1 answer was taken" if taken == 1 else f"{taken:,} answers were taken"
+    are_open = "1 is open" if still_open == 1 else f"{still_open:,} are open"
+    words = f"It asked {times}: {answers}, {are_open}."
     return [Fact(words)]

@@ -21,8 +21,10 @@ _NO_WAIT: Final = timedelta(0)
 _NEEDS: Final = {
     State.LOST: "The server does not know it any more.",
     State.UNKNOWN: "It was sent, and what became of it is not known.",
-    State.STUCK: "It does not move by itself any more.",
+    State.STUCK: "Its task comes to no end on the server.",
 }
+_NEVER_SEEN: Final = "The server does not know the task whose id it was given."
+_STUCK_CALL: Final = "The server never said how the call ended, and is not called again by itself."
 
 
 def tell(operation: Operation, before: State, after: State, reason: str, now: datetime) -> None:
@@ -36,10 +38,18 @@ def tell(operation: Operation, before: State, after: State, reason: str, now: da
     if operation.expected_by is not None and operation.expected_by <= now:
         close_alert(operation.team_id, late(operation), now)
     if after in NEEDS_OPERATOR:
-        sentence = f"{_call(operation)}: {after.label.lower()}. {_NEEDS[after]}"
+        sentence = f"{_call(operation)}: {after.label.lower()}. {_what_it_needs(operation, after)}"
         place = _place(operation)
         raise_alert(operation.team_id, _matter(operation, after), sentence, now, path=place)
     _announce(operation, before, after, reason, now)
+
+
+def _what_it_needs(operation: Operation, after: State) -> str:
+    if after == State.STUCK and not operation.has_task:
+        return _STUCK_CALL
+    if after == State.LOST and operation.has_task and not operation.task_was_seen:
+        return _NEVER_SEEN
+    return _NEEDS[after]
 
 
 def late(operation: Operation) -> str:

@@ -200,6 +200,20 @@ class Operation(models.Model):
         return bool(self.task_hash)
 
     @property
+    def task_was_seen(self) -> bool:
+        """Whether the server ever said anything of this task: an id that a person gave may be
+        wrong.
+        """
+        said, made = self.last_changed_at, self.task_created_at
+        since = said is not None and (made is None or said >= made)
+        return self.has_task and (self.snapshot_digest is not None or since)
+
+    @property
+    def task_is_checked(self) -> bool:
+        """Whether the desk goes on asking after the task; past its bounds (sweep) it does not."""
+        return self.has_task and (self.due_at is not None or self.lease_token is not None)
+
+    @property
     def task_label(self) -> str:
         """A short hash that names the task in logs and pages; the id itself can be a secret."""
         return self.task_hash[:12]

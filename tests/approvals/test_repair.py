@@ -25,11 +25,18 @@ from tasks_monitor.engine.reconcile import Choice
 from tasks_monitor.engine.rows import lock, move
 from tasks_monitor.engine.sweep import sweep
 from tasks_monitor.history_filters import OperationFilters
-from tasks_monitor.models import Operation, Repair, RepairState, Server
+from tasks_monitor.models import AttemptOutcome, Operation, Repair, RepairState, Server
 from tasks_monitor.states import State
 from tests.approvals.conftest import Join
 from tests.approvals.gates import LATER, rule, say
-from tests.factories import NOW, OperationFactory, ServerFactory, TeamFactory
+from tests.factories import (
+    NOW,
+    AttemptFactory,
+    InputRequestFactory,
+    OperationFactory,
+    ServerFactory,
+    TeamFactory,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -382,7 +389,10 @@ def test_a_task_that_somebody_attached_is_not_said_to_be_made_by_the_server(
         move(lock(broken.pk), State.LOST, now=SOON, actor=DESK, reason="not known")
     operation = Operation.objects.get()
     words = [fact.words for fact in broken_page.known(operation)]
-    assert f"A person attached task {operation.task_label}." in words
+    mark = f"task {operation.task_label} (the desk’s mark of the task, not its id)"
+    assert f"A person attached {mark}." in words
+    assert "whose id it was given" in broken_page.not_known(operation)
+    assert Alert.objects.get(matter__startswith="lost:").sentence.endswith("it was given.")
     assert operation.payload.status_message is None
 
 
@@ -395,3 +405,22 @@ def test_a_repair_is_found_by_the_words_of_its_reason_and_evidence(
     for text in ("console", "marmalade"):
         found = history.page(auditor, OperationFilters.read({"text": text})).rows
         assert [one.pk for one in found] == [broken.pk]
+
+
+def test_calls_that_were_all_answered_are_told_in_one_line(broken: Operation) -> None:
+    for number in range(1, 23):
+        AttemptFactory(operation=broken, number=number, outcome=AttemptOutcome.ANSWERED)
+    Operation.objects.update(state=State.STUCK)
+    operation = Operation.objects.get()
+    (fact,) = broken_page.known(operation)
+    assert fact.words == (
+        "Calls 3 to 22 were sent, and the server answered each. This was the last."
+    )
+    assert "there is no task to check" in broken_page.not_known(operation)
+
+
+def test_one_question_was_asked_once(broken: Operation) -> None:
+    InputRequestFactory(operation=broken)
+    assert broken_page.known(broken)[-1].words == (
+        "It asked once: 0 answers were taken, 1 is open."
+    )

@@ -125,7 +125,7 @@ def test_the_tools_own_error_failed_lost_and_unknown_look_and_read_apart(
         "failed": page_of(client, server, None, state=State.FAILED),
         "lost": page_of(client, server, None, state=State.LOST, finished_at=None),
         "unknown": page_of(client, server, None, state=State.UNKNOWN, finished_at=None),
-        "stuck": page_of(client, server, None, state=State.STUCK, finished_at=None),
+        "stuck": page_of(client, server, None, state=State.STUCK, finished_at=None, task_hash="t"),
         "completed": page_of(client, server, {"content": []}),
     }
     for mark, shown in pages.items():

@@ -162,8 +162,34 @@ def test_the_two_deadlines_stand_apart(client: Client, server: Server) -> None:
 
 
 def test_a_task_kept_without_a_limit_says_so(client: Client, server: Server) -> None:
-    operation = OperationFactory(server=server, task_id="t-1")
+    operation = OperationFactory(server=server, task_id="t-1", last_changed_at=NOW)
     assert "keeps the task without a limit" in text_of(client, operation)
+
+
+@pytest.mark.parametrize("state", [State.WORKING, State.LOST])
+def test_of_a_task_that_the_server_never_spoke_of_no_limit_is_said(
+    client: Client, server: Server, state: State
+) -> None:
+    made = OperationFactory(server=server, task_id="t-1", state=state, task_created_at=NOW)
+    page = text_of(client, made)
+    assert "without a limit" not in page
+    assert "<dd>not said</dd>" in page
+    assert "forgot the task" not in page
+    assert ("does not know this task: the id" in page) == (state == State.LOST)
+
+
+def test_a_stuck_task_that_is_checked_is_not_said_to_stand_still(
+    client: Client, server: Server
+) -> None:
+    stuck = {"server": server, "state": State.STUCK}
+    checked = text_of(client, OperationFactory(**stuck, task_id="t-1", due_at=NOW))
+    assert "The desk goes on checking the task." in checked
+    past_its_bounds = text_of(client, OperationFactory(**stuck, task_id="t-2"))
+    assert "The desk does not check it any more." in past_its_bounds
+    no_task = text_of(client, OperationFactory(**stuck))
+    assert "Nothing moves here by itself." in no_task
+    assert "never said how the call ended" in no_task
+    assert "has the task" not in no_task
 
 
 def test_the_servers_message_stands_in_a_frame_as_its_own(client: Client, server: Server) -> None:
