@@ -107,7 +107,7 @@ def _answered(attempts: list[Attempt]) -> Fact:
     """Calls in a row that were answered, and of which there is no more to say."""
     first, last = attempts[0].number, attempts[-1].number
     words = (
-        f"Calls {first:,} to {last:,} were sent, and the server answered each; the last was then."
+        f"Calls {first:,} to {last:,} were sent, and the server answered each. This was the last."
     )
     return Fact(words, attempts[-1].sent_at)
 
