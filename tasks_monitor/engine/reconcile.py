@@ -38,6 +38,20 @@ IN_WORDS = {
 }
 
 
+_DID: Final = {
+    Choice.RECORD_DONE: "recorded it as done",
+    Choice.RECORD_FAILED: "recorded it as failed",
+}
+
+
+class Followed(Refused):
+    """The task is `operation`'s already, on the same server and so of the same team."""
+
+    def __init__(self, operation: Operation) -> None:
+        super().__init__("Another operation of this desk follows that task.")
+        self.operation = operation
+
+
 @transaction.atomic
 def reconcile(
     operation_id: UUID,
@@ -83,7 +97,7 @@ def reconcile(
     elif choice == Choice.ATTACH_TASK:
         _attach(operation, task_id or "", words, actor, now)
     else:
-        said = f"{_who(actor, proposed_by)}: {IN_WORDS[choice]}: {reason.strip()}"
+        said = f"{_who_did(choice, actor, proposed_by)}: {reason.strip()}"
         _record(operation, choice, words, said, actor, now)
     return operation
 
@@ -110,7 +124,7 @@ def _check_task(operation: Operation, task_id: str) -> None:
     check_task_id(task_id)
     other = followed(operation.server, task_id)
     if other is not None and other.pk != operation.pk:
-        raise Refused("Another operation of this desk follows that task.")
+        raise Followed(other)
 
 
 def _keep(operation: Operation, decision: dict[str, str]) -> None:
@@ -120,8 +134,9 @@ def _keep(operation: Operation, decision: dict[str, str]) -> None:
     payload.save(update_fields=["decisions"])
 
 
-def _who(actor: Actor, proposed_by: User | None) -> str:
-    return f"{proposed_by}, and {actor.name} agreed" if proposed_by else actor.name
+def _who_did(choice: Choice, actor: Actor, proposed_by: User | None) -> str:
+    did = f"{proposed_by or actor.name} {_DID[choice]}"
+    return f"{did}, and {actor.name} agreed" if proposed_by else did
 
 
 def _record(

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from approvals import clockwork, intake, repair
+from approvals import clockwork, intake, repair, repairable
 from approvals.models import Approval, ApprovalState, Kind, Verdict
 from approvals.outcomes import Refused as NotDecided
 from approvals.outcomes import Voted
@@ -366,8 +366,8 @@ def test_who_only_agreed_is_not_said_to_have_written_it(
     made = proposed(broken, operator, done)
     repair.agree(made.pk, member=other, now=SOON)
     operation = Operation.objects.get()
-    both = f"{operator.user}, and {other.user} agreed"
-    assert operation.explanation == f"{both}: record it as done: I looked"
+    both = f"{operator.user} recorded it as done, and {other.user} agreed"
+    assert operation.explanation == f"{both}: I looked"
     (decision,) = operation.payload.decisions
     assert (decision["proposed_by"], decision["by"]) == (str(operator.user), str(other.user))
 
@@ -424,3 +424,27 @@ def test_one_question_was_asked_once(broken: Operation) -> None:
     assert broken_page.known(broken)[-1].words == (
         "It asked once: 0 answers were taken, 1 is open."
     )
+
+
+def test_the_history_says_what_came_of_a_call_at_the_gate(
+    broken: Operation, operator: Member, join: Join
+) -> None:
+    rule(broken.team, "ask", ask={"audience": "approvers", "deadline_s": 3600})
+    propose(broken, operator, AGAIN)
+    approver = join(Role.APPROVER)
+
+    def last() -> str:
+        return repairable.read(Operation.objects.get()).past[0].at_the_gate
+
+    assert last() == "It went to the gate, and waits there."
+    say(Approval.objects.get(), approver, Verdict.DENY, now=SOON)
+    assert last() == f"It went to the gate: denied by {approver.user}. It was not sent again."
+    propose(broken, operator, AGAIN, now=SOON)
+    clockwork.look(SOON + timedelta(hours=2))
+    assert "was not decided in time" in last()
+    propose(broken, operator, AGAIN, now=SOON + timedelta(hours=3))
+    request_cancel(broken.pk, actor=DESK, now=SOON + timedelta(hours=3))
+    intake.take_in(broken.pk, now=SOON + timedelta(hours=3))
+    assert "was taken back" in last()
+    propose(broken, operator, FAILED, now=SOON + timedelta(hours=4))
+    assert last() == ""

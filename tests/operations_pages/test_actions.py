@@ -277,3 +277,39 @@ def test_only_operators_and_admins_adopt(operator: Membership, server: Server, r
     response = browser(role, operator.team).post("/operations/adopt/", adoption(server))
     assert (response.status_code == 302) is (role in MAY)
     assert Operation.objects.exists() is (role in MAY)
+
+
+def test_a_task_that_is_followed_already_is_refused_at_its_field_with_a_link(
+    client: Client, server: Server, running: Operation
+) -> None:
+    operation = OperationFactory(server=server, state=State.LOST, task_id="t-0")
+    path = f"/operations/{operation.pk}/reconcile/"
+    asked = client.get(path).content.decode()
+    assert "The id is not checked first" in asked
+    assert asked.count("The task that it has now is") == 2
+    wish = {"choice": "attach_task", "task_id": "t-1", "reason": "found it"}
+    answer = client.post(path, wish)
+    assert answer.status_code == 422
+    link = f'<a href="/operations/{running.pk}/">deploy_project</a>'
+    at_the_field = answer.content.decode().partition('id="id_task_id_error">')[2]
+    assert at_the_field.startswith(
+        "Another operation of this desk follows that task. It is " + link
+    )
+
+
+@pytest.mark.parametrize(
+    ("wish", "words"),
+    [
+        ({"choice": "send_again"}, "The call is sent again."),
+        ({"choice": "attach_task", "task_id": "t-9"}, "Attached: it is checked now."),
+        ({"choice": "record_done", "evidence": "it is up"}, "Recorded as done."),
+        ({"choice": "record_failed"}, "Recorded as failed."),
+    ],
+)
+def test_what_was_done_is_said(
+    client: Client, server: Server, wish: dict[str, str], words: str
+) -> None:
+    PolicyRuleFactory(team=server.team, effect="allow")
+    operation = OperationFactory(server=server, state=State.UNKNOWN)
+    client.post(f"/operations/{operation.pk}/reconcile/", {**wish, "reason": "I looked"})
+    assert words in said(client, operation)
