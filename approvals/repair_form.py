@@ -23,8 +23,8 @@ class RepairForm(forms.Form):
         required=False,
         max_length=4096,
         widget=forms.TextInput(attrs=_PLAIN),
-        help_text="For “Attach a task id”: as the server shows it. The desk’s mark of a task is not "
-        "its id.",
+        help_text="For “Attach a task id”: as the server shows it. The desk’s mark of a task is "
+        "not its id.",
     )
     evidence = forms.CharField(
         label="What shows it",
