@@ -7,7 +7,15 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.test import Client
-from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Locator,
+    Page,
+    Route,
+    expect,
+    sync_playwright,
+)
 
 from approvals import intake
 from approvals.models import Approval, Choice, SavedFilter, Vote
@@ -15,6 +23,7 @@ from mcpdesk.accounts.access import Member
 from tasks_monitor.models import InputRequest, InputRequestState
 from tests.approvals.conftest import Ask, Join
 from tests.approvals.gates import a_gate
+from tests.browser.people import until
 from tests.factories import NOW, url_params
 from tests.web.conftest import _no_connections_left, desk_url, live_layer  # noqa: F401
 
@@ -385,6 +394,12 @@ def test_after_a_decision_the_next_one_that_fits_opens(
     assert form.is_open
 
 
+def _is_above(one: Locator, other: Locator) -> bool:
+    """A region that is being replaced has no place for a moment."""
+    above, below = one.bounding_box(), other.bounding_box()
+    return above is not None and below is not None and above["y"] < below["y"]
+
+
 def test_on_a_phone_what_came_of_the_last_item_stands_above_the_empty_list(
     ask: Ask, approver: Member, open_page: Open
 ) -> None:
@@ -395,8 +410,7 @@ def test_on_a_phone_what_came_of_the_last_item_stands_above_the_empty_list(
     said, empty = page.get_by_text("You accepted"), page.get_by_text("Nothing waits for you.")
     expect(said).to_be_visible()
     expect(empty).to_be_visible()
-    above, below = said.bounding_box(), empty.bounding_box()
-    assert above and below and above["y"] < below["y"]
+    until(lambda: _is_above(said, empty))
     expect(page.locator("#main")).to_be_focused()
 
 
