@@ -174,7 +174,7 @@ def test_of_a_task_that_the_server_never_spoke_of_no_limit_is_said(
     page = text_of(client, made)
     assert "without a limit" not in page
     assert "<dd>not said</dd>" in page
-    assert "forgot the task" not in page
+    assert "forgot the task" not in page and "know the task any more" not in page
     assert ("does not know this task: the id" in page) == (state == State.LOST)
 
 
