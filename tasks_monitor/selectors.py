@@ -121,7 +121,7 @@ def gates(operation: Operation) -> list[Any]:
     before the first call, and one for each time that somebody wants it sent again.
     """
     asked = operation.approvals.filter(kind="gate")  # type: ignore[attr-defined]
-    return list(asked.select_related("decided_by", "operation").order_by("-created_at", "-pk"))
+    return list(asked.select_related("decided_by").order_by("-created_at", "-pk"))
 
 
 def servers(member: Member) -> QuerySet[Server]:

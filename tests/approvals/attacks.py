@@ -13,14 +13,18 @@ from approvals.decide import Said, decide
 from approvals.models import Approval, ApprovalState, Choice, Kind, Verdict, Vote
 from approvals.verdict import Word, decide_gate
 from mcpdesk.accounts.access import Member
-from mcpdesk.accounts.models import Team
+from mcpdesk.accounts.models import Membership, Role, Team, User
 from mcpdesk.accounts.sessions import TEAM_KEY
 from tasks_monitor.models import Delivery, Server
 from tasks_monitor.states import State
 from tests.api.calling import Caller, a_token
+from tests.approvals.conftest import Join
 from tests.factories import NOW, AbsenceFactory
 
 _WORDS = {Kind.GATE: ("approve", "deny"), Kind.ANSWER: ("accept", "decline")}
+
+
+either_word = pytest.mark.parametrize("yes", [True, False], ids=["yes", "no"])
 
 
 def proof(approval: Approval, member: Member) -> str:
@@ -97,6 +101,31 @@ def always(team: Team, member: Member, stand_in: Member) -> None:
     AbsenceFactory(
         team=team, user=member.user, stand_in=stand_in.user, ends_at=NOW.replace(year=2099)
     )
+
+
+def as_they_are(starter: Member, team: Team, item: Approval, join: Join) -> None: ...
+
+
+def as_approver(starter: Member, team: Team, item: Approval, join: Join) -> None:
+    Membership.objects.filter(user=starter.user).update(role=Role.APPROVER)
+
+
+def as_admin(starter: Member, team: Team, item: Approval, join: Join) -> None:
+    Membership.objects.filter(user=starter.user).update(role=Role.ADMIN)
+
+
+def as_superuser(starter: Member, team: Team, item: Approval, join: Join) -> None:
+    as_admin(starter, team, item, join)
+    User.objects.filter(pk=starter.user_id).update(is_superuser=True, is_staff=True)
+
+
+def as_named(starter: Member, team: Team, item: Approval, join: Join) -> None:
+    item.people.add(starter.user)
+
+
+def as_stand_in(starter: Member, team: Team, item: Approval, join: Join) -> None:
+    always(team, join(Role.APPROVER), starter)
+    always(team, join(Role.ADMIN), starter)
 
 
 def untouched(approval: Approval) -> bool:

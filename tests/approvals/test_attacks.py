@@ -19,11 +19,18 @@ from tests.approvals.attacks import (
     PATHS,
     Path,
     always,
+    as_admin,
+    as_approver,
     as_it_is,
+    as_named,
+    as_stand_in,
+    as_superuser,
+    as_they_are,
     browser,
     by_api,
     by_page,
     by_verb,
+    either_word,
     every_path,
     in_bulk,
     left,
@@ -37,42 +44,16 @@ from tests.factories import NOW, ApprovalFactory, TeamFactory
 pytestmark = pytest.mark.django_db
 
 ROOT = File(__file__).parents[2]
-either_word = pytest.mark.parametrize("yes", [True, False], ids=["yes", "no"])
 
 
 # --- whoever started it
-
-
-def _as_they_are(starter: Member, team: Team, item: Approval, join: Join) -> None: ...
-
-
-def _as_approver(starter: Member, team: Team, item: Approval, join: Join) -> None:
-    Membership.objects.filter(user=starter.user).update(role=Role.APPROVER)
-
-
-def _as_admin(starter: Member, team: Team, item: Approval, join: Join) -> None:
-    Membership.objects.filter(user=starter.user).update(role=Role.ADMIN)
-
-
-def _as_superuser(starter: Member, team: Team, item: Approval, join: Join) -> None:
-    _as_admin(starter, team, item, join)
-    User.objects.filter(pk=starter.user_id).update(is_superuser=True, is_staff=True)
-
-
-def _as_named(starter: Member, team: Team, item: Approval, join: Join) -> None:
-    item.people.add(starter.user)
-
-
-def _as_stand_in(starter: Member, team: Team, item: Approval, join: Join) -> None:
-    always(team, join(Role.APPROVER), starter)
-    always(team, join(Role.ADMIN), starter)
 
 
 @every_path
 @either_word
 @pytest.mark.parametrize(
     "disguise",
-    [_as_they_are, _as_approver, _as_admin, _as_superuser, _as_named, _as_stand_in],
+    [as_they_are, as_approver, as_admin, as_superuser, as_named, as_stand_in],
 )
 def test_whoever_started_it_says_neither_yes_nor_no(
     item: Approval,
@@ -93,7 +74,7 @@ def test_whoever_started_it_says_neither_yes_nor_no(
 def test_nobody_acts_for_whoever_started_it(
     item: Approval, operator: Member, team: Team, join: Join, path: Path, yes: bool
 ) -> None:
-    _as_admin(operator, team, item, join)
+    as_admin(operator, team, item, join)
     stand_in = join(Role.OPERATOR)
     always(team, operator, stand_in)
     path(item, stand_in, proof(item, stand_in), yes=yes)

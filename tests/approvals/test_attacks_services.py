@@ -9,14 +9,20 @@ from approvals import selectors
 from approvals.models import Approval, Vote
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member
-from mcpdesk.accounts.models import Membership, Role, Team, User
+from mcpdesk.accounts.models import Role, Team
 from tasks_monitor.models import Operation
 from tests.api.calling import a_token
 from tests.approvals.attacks import (
     Path,
     always,
+    as_admin,
+    as_approver,
+    as_named,
+    as_stand_in,
+    as_superuser,
     browser,
     by_verb,
+    either_word,
     every_path,
     left,
     proof,
@@ -25,8 +31,6 @@ from tests.approvals.attacks import (
 from tests.approvals.conftest import Join
 
 pytestmark = pytest.mark.django_db
-
-either_word = pytest.mark.parametrize("yes", [True, False], ids=["yes", "no"])
 
 
 @pytest.fixture
@@ -37,31 +41,9 @@ def of_service(item: Approval, operator: Member, team: Team) -> Approval:
     return Approval.objects.get(pk=item.pk)
 
 
-def _as_approver(starter: Member, team: Team, item: Approval, join: Join) -> None:
-    Membership.objects.filter(user=starter.user).update(role=Role.APPROVER)
-
-
-def _as_admin(starter: Member, team: Team, item: Approval, join: Join) -> None:
-    Membership.objects.filter(user=starter.user).update(role=Role.ADMIN)
-
-
-def _as_superuser(starter: Member, team: Team, item: Approval, join: Join) -> None:
-    _as_admin(starter, team, item, join)
-    User.objects.filter(pk=starter.user_id).update(is_superuser=True, is_staff=True)
-
-
-def _as_named(starter: Member, team: Team, item: Approval, join: Join) -> None:
-    item.people.add(starter.user)
-
-
-def _as_stand_in(starter: Member, team: Team, item: Approval, join: Join) -> None:
-    always(team, join(Role.APPROVER), starter)
-    always(team, join(Role.ADMIN), starter)
-
-
 @every_path
 @either_word
-@pytest.mark.parametrize("disguise", [_as_approver, _as_superuser, _as_named, _as_stand_in])
+@pytest.mark.parametrize("disguise", [as_approver, as_superuser, as_named, as_stand_in])
 def test_whoever_made_the_token_of_the_service_that_started_it_says_nothing_either(
     of_service: Approval,
     operator: Member,
@@ -80,7 +62,7 @@ def test_whoever_made_the_token_of_the_service_that_started_it_says_nothing_eith
 def test_nobody_acts_for_whoever_made_the_token_of_the_service(
     of_service: Approval, operator: Member, team: Team, join: Join, path: Path
 ) -> None:
-    _as_admin(operator, team, of_service, join)
+    as_admin(operator, team, of_service, join)
     stand_in = join(Role.OPERATOR)
     always(team, operator, stand_in)
     path(of_service, stand_in, proof(of_service, stand_in), yes=True)
@@ -90,7 +72,7 @@ def test_nobody_acts_for_whoever_made_the_token_of_the_service(
 def test_what_a_service_started_is_put_to_others_than_the_maker_of_its_token(
     of_service: Approval, operator: Member, approver: Member, team: Team, join: Join
 ) -> None:
-    _as_admin(operator, team, of_service, join)
+    as_admin(operator, team, of_service, join)
     maker = access.member_in(operator.user, team.pk)
     assert maker is not None
     for found in (access.deciders(of_service), access.rights(of_service)):
@@ -107,7 +89,7 @@ def test_a_vote_from_before_does_not_count_for_the_maker_of_the_token(
     item: Approval, operator: Member, approver: Member, team: Team, join: Join
 ) -> None:
     """As votes were given before the desk barred them."""
-    _as_admin(operator, team, item, join)
+    as_admin(operator, team, item, join)
     Operation.objects.update(started_by=None)
     by_verb(item, operator, proof(item, operator), yes=True)
     assert Vote.objects.count() == 1
