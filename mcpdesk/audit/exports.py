@@ -9,6 +9,7 @@ is not in it; a download that was broken off goes on behind the last row that wa
 import csv
 import io
 import json
+import unicodedata
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -33,9 +34,11 @@ BATCH: Final = 500
 BATCH_WITH_PAYLOADS: Final = 20
 #: In an export's query: arguments, messages, answers and results are in the file.
 _PAYLOADS: Final = "payloads"
-#: A cell that begins like this is a formula to spreadsheets (OWASP, CSV injection); the quote that
-#: disarms it is one of them too, so that taking it away again gives exactly what was there.
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "'")
+#: What begins a formula, = + - @ as they are and in full width (OWASP, CSV injection).
+_FORMULA: Final = frozenset("=+-@\uff1d\uff0b\uff0d\uff20")
+#: With these a cell is disarmed whatever follows; the quote that disarms is one of them, so that
+#: taking it away again gives exactly what was there.
+_DISARMED: Final = ("\t", "\r", "\n", "'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +253,15 @@ def _cell(value: Any) -> str:
     if plain is None:
         return ""
     if isinstance(plain, str):
-        return f"'{plain}" if plain.startswith(_FORMULA) else plain
+        return f"'{plain}" if plain.startswith(_DISARMED) or _is_formula(plain) else plain
     # numbers, true and false as JSON writes them; no text of anybody's can stand here
     return json.dumps(plain, separators=(",", ":"))
+
+
+def _is_formula(text: str) -> bool:
+    """Whether a formula begins here, behind whatever spaces and unseen characters.
+
+    Spreadsheets drop those before they look (Unicode's categories C and Z: control, format, space).
+    """
+    seen = (char for char in text if unicodedata.category(char)[0] not in "CZ")
+    return next(seen, "") in _FORMULA
