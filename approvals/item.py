@@ -43,7 +43,7 @@ _HELD_UP = {
     State.LOST: "The server does not know the task any more. An answer is kept, and reaches it "
     "only if an operator finds the task again.",
     State.UNKNOWN: "An operator decides first what becomes of it. An answer is kept until then.",
-    State.STUCK: "The server waits and asks nothing new. An answer is still delivered.",
+    State.STUCK: "Its task comes to no end on the server. An answer is still delivered.",
 }
 _ACCEPTS_AS = {Shape.CONFIRM: "Approve", Shape.LINK: "Agree to open it"}
 

@@ -433,7 +433,11 @@ def test_nobody_is_told_to_be_up_where_nothing_can_be_said(ask: Ask, approver: M
 
 @pytest.mark.parametrize(
     ("state", "sentence"),
-    [(State.LOST, "The server does not know the task any more."), (State.INPUT_REQUIRED, "")],
+    [
+        (State.LOST, "The server does not know the task any more."),
+        (State.STUCK, "Its task comes to no end on the server. An answer is still delivered."),
+        (State.INPUT_REQUIRED, ""),
+    ],
 )
 def test_an_item_says_what_holds_its_operation_up(
     ask: Ask, approver: Member, state: State, sentence: str
@@ -442,7 +446,8 @@ def test_an_item_says_what_holds_its_operation_up(
     Operation.objects.update(state=state)
     page = _text(_item(approver, approval))
     assert sentence in page
-    assert ("The operation is lost." in page) is bool(sentence)
+    assert (f"The operation is {state}." in page) is bool(sentence)
+    assert "asks nothing new" not in page
 
 
 def test_a_long_message_is_folded_and_has_to_be_opened(ask: Ask, approver: Member) -> None:

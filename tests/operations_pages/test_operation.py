@@ -178,6 +178,22 @@ def test_of_a_task_that_the_server_never_spoke_of_no_limit_is_said(
     assert ("does not know this task: the id" in page) == (state == State.LOST)
 
 
+@pytest.mark.parametrize(
+    ("task", "said"),
+    [
+        ({"task_id": "t-1", "due_at": NOW}, "no end on build-server; the desk goes on checking it"),
+        ({"task_id": "t-1"}, "build-server is not asked about the task any more until somebody"),
+        ({}, "build-server never said how the call ended, and is not called again until somebody"),
+    ],
+)
+def test_the_headline_of_what_is_stuck_says_whether_anything_is_still_asked(
+    client: Client, server: Server, task: dict[str, Any], said: str
+) -> None:
+    line = headline(client, OperationFactory(server=server, state=State.STUCK, **task))
+    assert said in line
+    assert "keeps asking" not in line
+
+
 def test_a_stuck_task_that_is_checked_is_not_said_to_stand_still(
     client: Client, server: Server
 ) -> None:
