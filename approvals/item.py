@@ -40,8 +40,8 @@ from tasks_monitor.models import Delivery
 from tasks_monitor.states import TERMINAL, State
 
 _HELD_UP = {
-    State.LOST: "The server does not know the task any more. An answer is kept, and reaches it "
-    "only if an operator finds the task again.",
+    State.LOST: "The server does not know the task. An answer is kept, and reaches it only if an "
+    "operator finds the task.",
     State.UNKNOWN: "An operator decides first what becomes of it. An answer is kept until then.",
     State.STUCK: "Its task comes to no end on the server. An answer is still delivered.",
 }

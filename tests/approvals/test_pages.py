@@ -434,7 +434,7 @@ def test_nobody_is_told_to_be_up_where_nothing_can_be_said(ask: Ask, approver: M
 @pytest.mark.parametrize(
     ("state", "sentence"),
     [
-        (State.LOST, "The server does not know the task any more."),
+        (State.LOST, "The server does not know the task. An answer is kept"),
         (State.STUCK, "Its task comes to no end on the server. An answer is still delivered."),
         (State.INPUT_REQUIRED, ""),
     ],

@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 import time_machine
+from django.db import transaction
 from django.test import Client
 from django.utils.html import strip_tags
 
 from mcpdesk.accounts.models import Membership, Role
 from mcpdesk.audit.log import DESK, record
+from tasks_monitor.engine import rows
 from tasks_monitor.models import Answerers, InputRequestState, Operation, Payload, Server
 from tasks_monitor.states import State
 from tests.factories import (
@@ -176,6 +178,22 @@ def test_of_a_task_that_the_server_never_spoke_of_no_limit_is_said(
     assert "<dd>not said</dd>" in page
     assert "forgot the task" not in page and "know the task any more" not in page
     assert ("does not know this task: the id" in page) == (state == State.LOST)
+
+
+def test_no_page_says_that_a_task_which_was_never_seen_is_not_known_any_more(
+    client: Client, server: Server
+) -> None:
+    lost = OperationFactory(server=server, state=State.WORKING, task_id="t-1")
+    question = InputRequestFactory(operation=lost)
+    item = ApprovalFactory(input_request=question)
+    with transaction.atomic():
+        rows.move(lost, State.LOST, now=NOW, reason="The server says twice that it does not know")
+    of_it = (f"/operations/{lost.pk}/", f"/operations/{lost.pk}/reconcile/", f"/inbox/{item.pk}/")
+    for path in ("/", "/operations/?tab=attention", "/alerts/", *of_it):
+        answer = client.get(path)
+        assert answer.status_code == 200, path
+        page = " ".join(strip_tags(answer.content.decode()).split())
+        assert not re.search("(know|knows|known) (it|the task) any more|forgot", page), path
 
 
 @pytest.mark.parametrize(

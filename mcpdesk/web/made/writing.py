@@ -149,7 +149,7 @@ _WHY_ENDED = {
     State.CANCELLED: "The server reported it as cancelled",
     State.DENIED: "Denied by the team",
     State.EXPIRED: "The desk's own deadline passed",
-    State.LOST: "The server does not know the task any more",
+    State.LOST: "The server says twice that it does not know the task",
     State.UNKNOWN: "The worker that sent the call did not come back",
     State.STUCK: "The server waits for input and asks nothing new",
 }
