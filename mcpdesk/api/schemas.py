@@ -253,6 +253,15 @@ class RepairOut(Schema):
     yours: bool = Field(description="You proposed it: somebody else says yes or no.")
 
 
+class PastRepair(RepairOut):
+    """What was decided before."""
+
+    at_the_gate: str = Field(
+        description="What came of a call that had to be approved before it was sent again, or that "
+        "it waits there; empty: it did not have to."
+    )
+
+
 class Repairs(Schema):
     """All there is to read before it is said what becomes of an operation."""
 
@@ -266,7 +275,7 @@ class Repairs(Schema):
     choices: list[RepairChoice] = Field(description="Empty where there is nothing to repair.")
     needs_two: bool = Field(description="What you choose is proposed to a second person.")
     proposed: RepairOut | None
-    past: list[RepairOut]
+    past: list[PastRepair]
     seen: str = Field(description="Stands for all this; to be sent back with what is decided.")
     links: Links
 

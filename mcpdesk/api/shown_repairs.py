@@ -26,7 +26,9 @@ def repairs(found: Operation, member: Member) -> dict[str, Any]:
         "choices": _choices(about),
         "needs_two": about.needs_two,
         "proposed": _repair(proposed, member) if proposed is not None else None,
-        "past": [_repair(one.repair, member) for one in about.past],
+        "past": [
+            {**_repair(one.repair, member), "at_the_gate": one.at_the_gate} for one in about.past
+        ],
         "seen": about.seen,
         "links": Links(
             self=address("api:repair", found.pk), page=address("operation_reconcile", found.pk)

@@ -3,6 +3,9 @@
 from typing import Any
 
 import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils.html import escape
 
 from approvals.models import Approval
 from mcpdesk.accounts.models import Role, Team
@@ -59,6 +62,12 @@ def _on(caller: Caller, operation: Operation, verb: str, **said: Any) -> Any:
     about = _read(caller, operation)
     path = f"/operations/{operation.pk}/repair/{about['proposed']['id']}/{verb}"
     return caller.post(path, {"seen": about["seen"], **said})
+
+
+def _deny(caller: Caller, item: Approval) -> None:
+    binding = caller.get(f"/approvals/{item.pk}").json()["binding"]
+    said = {"binding": binding, "choice": "deny", "reason": "not today"}
+    assert caller.post(f"/approvals/{item.pk}/decision", said).status_code == 200
 
 
 def _state(operation: Operation) -> str:
@@ -128,6 +137,24 @@ def test_sent_again_it_waits_at_the_gate_for_somebody_else(team: Team, broken: O
     assert admin.get(f"/approvals/{gate.pk}").json()["standing"] == "you_started"
     other = person(team, Role.APPROVER)
     assert other.get(f"/approvals/{gate.pk}").json()["standing"] == "your_turn"
+
+
+def test_of_what_was_sent_again_it_says_as_the_page_does_what_came_of_it_at_the_gate(
+    team: Team, operator: Caller, broken: Operation
+) -> None:
+    repairs = _repair(operator, broken, **AGAIN).json()["repairs"]
+    assert repairs["past"][0]["at_the_gate"] == "It went to the gate, and waits there."
+    approver = person(team, Role.APPROVER)
+    _deny(approver, Approval.objects.get())
+    _repair(operator, broken, **FAILED)
+    failed, again = _read(operator, broken)["past"]
+    assert failed["at_the_gate"] == ""
+    denied = f"It went to the gate: denied by {approver.token.user}. It was not sent again."
+    assert again["at_the_gate"] == denied
+    browser = Client()
+    browser.force_login(operator.token.user)
+    page = browser.get(reverse("operation_reconcile", args=[broken.pk])).content.decode()
+    assert escape(denied) in page
 
 
 def test_what_the_policy_disables_is_not_sent_again(
