@@ -13,7 +13,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from mcpdesk import keyset
-from mcpdesk.accounts.access import Member, in_team, may_see_payload
+from mcpdesk.accounts.access import Member, deciders, in_team, may_see_payload
 from mcpdesk.audit import legal
 from mcpdesk.keyset import Order, Slice
 from tasks_monitor.history import operations_of
@@ -33,6 +33,8 @@ from tasks_monitor.models import (
 from tasks_monitor.states import NEEDS_OPERATOR, TERMINAL, State
 
 PAGE_ROWS = 50
+#: So many people are named, and the rest are others.
+MAX_NAMED = 8
 
 
 class Tab(StrEnum):
@@ -122,6 +124,25 @@ def gates(operation: Operation) -> list[Any]:
     """
     asked = operation.approvals.filter(kind="gate")  # type: ignore[attr-defined]
     return list(asked.select_related("decided_by").order_by("-created_at", "-pk"))
+
+
+def gate_waits_for(gates: Iterable[Any]) -> str:
+    """Whom the open one of an operation's gates waits for; empty: none is open.
+
+    Named people stand there by name, as far as they can still decide it, as on its own page.
+    """
+    return next((_waits_for(gate) for gate in gates if gate.state == "open"), "")
+
+
+def _waits_for(gate: Any) -> str:
+    audience = str(gate.get_audience_display())
+    if gate.audience != "people":
+        return audience
+    voted = gate.votes.filter(version=gate.version).values("user")
+    left = deciders(gate).exclude(user__in=voted).select_related("user")
+    names = [str(one.user) for one in left.order_by("user__name", "pk")[: MAX_NAMED + 1]]
+    more = " and others" if len(names) > MAX_NAMED else ""
+    return ", ".join(names[:MAX_NAMED]) + more or audience
 
 
 def servers(member: Member) -> QuerySet[Server]:

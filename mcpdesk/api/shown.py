@@ -92,6 +92,9 @@ def operation(found: Operation, member: Member) -> dict[str, Any]:
 
 
 def _words(found: Operation) -> str:
+    if State(found.state) == State.AWAITING_APPROVAL:
+        by = selectors.gate_waits_for(selectors.gates(found))
+        return f"Waiting for approval by {by}" if by else wording.outcome(found)
     if needs(found) is Needs.PEOPLE:
         return f"Waiting for {wording.waits_for(found, selectors.questions(found))}"
     return wording.outcome(found)

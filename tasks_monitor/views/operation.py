@@ -76,6 +76,7 @@ def _state(request: MemberRequest, found: Operation) -> dict[str, Any]:
         "questions": questions,
         "gates": gates,
         "gate": gates[0] if gates else None,
+        "gate_waits_for": selectors.gate_waits_for(gates),
     }
 
 
