@@ -66,7 +66,9 @@ def _audience(operation: Operation, question: InputRequest) -> list[str]:
         return [_by_rule(operation)]
     if approval.audience == "people":
         return [str(person) for person in approval.people.all()]
-    return [_APPROVERS if approval.audience == "approvers" else _starter(operation)]
+    if approval.audience == "requester":
+        return [_starter(operation)]
+    return [str(approval.get_audience_display())]
 
 
 def _by_rule(operation: Operation) -> str:

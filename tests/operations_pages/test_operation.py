@@ -66,6 +66,17 @@ def test_waiting_for_named_people_names_them(client: Client, server: Server) -> 
     assert "Waiting for Pia" in headline(client, question.operation)
 
 
+def test_what_is_put_to_the_admins_is_not_said_to_wait_for_who_started_it(
+    client: Client, server: Server
+) -> None:
+    operation = OperationFactory(server=server, started_by__name="Nina")
+    question = InputRequestFactory(operation=operation)
+    ApprovalFactory(input_request=question, audience="admins")
+    page = strip_tags(text_of(client, operation))
+    assert "Waiting for the team&#x27;s admins" in page
+    assert "Open: waits for the team&#x27;s admins" in page
+
+
 def test_what_nobody_started_waits_for_the_teams_approvers(client: Client, server: Server) -> None:
     operation = OperationFactory(server=server, started_by=None)
     InputRequestFactory(operation=operation)
