@@ -375,6 +375,7 @@ class ExportOut(Schema):
     id: UUID
     subject: str
     format: ExportFormat
+    begun_by: str = Field(description="A person's name, or a service's.")
     rows: int = Field(description="How many were sent so far.")
     created_at: datetime
     finished_at: datetime | None

@@ -256,6 +256,7 @@ def export(found: Export) -> dict[str, Any]:
         "id": found.pk,
         "subject": found.subject,
         "format": found.format,
+        "begun_by": found.begun_by,
         "rows": found.rows,
         "created_at": found.created_at,
         "finished_at": found.finished_at,

@@ -84,6 +84,7 @@ def begin(
     export = Export.objects.create(
         team_id=member.team_id,
         user=actor.user,
+        service="" if actor.user else actor.name,
         subject=subject.name,
         format=format,
         query="&".join(part for part in (query, f"{_PAYLOADS}=yes" if payloads else "") if part),

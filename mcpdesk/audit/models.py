@@ -194,6 +194,8 @@ class Export(models.Model):
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
     )
+    # with `user` null: the service's name as it was then, whatever becomes of its token
+    service = models.CharField(max_length=60, blank=True, default="")
     # "operations", "approvals", "events": which list
     subject = models.CharField(max_length=16)
     format = models.CharField(max_length=6, choices=ExportFormat.choices)
@@ -211,7 +213,12 @@ class Export(models.Model):
         indexes = [models.Index(fields=["team", "-created_at"], name="export_by_team")]
 
     def __str__(self) -> str:
-        return f"export of {self.subject} by {self.user}"
+        return f"export of {self.subject} by {self.begun_by}"
+
+    @property
+    def begun_by(self) -> str:
+        """A person's name, or a service's; what a service began before those were kept says so."""
+        return str(self.user) if self.user is not None else self.service or "a service"
 
 
 class Retention(models.Model):

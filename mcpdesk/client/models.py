@@ -107,6 +107,7 @@ class Export(_Read):
     id: str
     subject: str
     format: str
+    begun_by: str = ""
     rows: int
     created_at: datetime
     finished_at: datetime | None

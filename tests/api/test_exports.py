@@ -6,10 +6,17 @@ from typing import Any
 
 import pytest
 
-from mcpdesk.accounts.models import Membership, Role, Team
+from mcpdesk.accounts.models import ApiToken, Membership, Role, Team
 from mcpdesk.audit.models import Channel, Event, Export
 from tests.api.calling import Caller, person, service
-from tests.factories import NOW, OperationFactory, ServerFactory, TeamFactory
+from tests.factories import (
+    NOW,
+    MembershipFactory,
+    OperationFactory,
+    ServerFactory,
+    TeamFactory,
+)
+from tests.web.browsing import signed_in
 
 pytestmark = pytest.mark.django_db
 
@@ -77,9 +84,36 @@ def test_arguments_are_for_who_may_see_those_of_everybody(auditor: Caller, team:
 
 def test_the_export_of_somebody_else_does_not_exist(auditor: Caller, team: Team) -> None:
     export = _begin(auditor)
-    for other in (person(team, Role.ADMIN), service(team), person(TeamFactory(), Role.ADMIN)):
-        assert other.get(f"/exports/{export['id']}").status_code == 404
-        assert other.get(f"/exports/{export['id']}/file").status_code == 404
+    mine, others = service(team), [person(team, Role.ADMIN), person(TeamFactory(), Role.ADMIN)]
+    for begun, strangers in (
+        (export, [mine, *others]),
+        (_begin(mine), [auditor, service(team, name="other-bot"), *others]),
+    ):
+        for other in strangers:
+            assert other.get(f"/exports/{begun['id']}").status_code == 404
+            assert other.get(f"/exports/{begun['id']}/file").status_code == 404
+
+
+def test_the_export_of_a_service_bears_its_name_also_after_its_token_is_gone(team: Team) -> None:
+    admin = MembershipFactory(team=team, role=Role.ADMIN)
+    bot, page = service(team, name="night-bot"), signed_in(admin)
+    export = _begin(bot)
+    assert bot.get(f"/exports/{export['id']}").json()["begun_by"] == "night-bot"
+    assert str(Event.objects.get(kind="export.begun").sentence).startswith("night-bot exports")
+    ApiToken.objects.all().delete()
+    assert "<span>night-bot</span>" in page.get("/exports/").content.decode()
+    assert "Begun by night-bot at" in page.get(f"/exports/{export['id']}/").content.decode()
+
+
+def test_the_export_of_a_person_bears_theirs(auditor: Caller) -> None:
+    assert _begin(auditor)["begun_by"] == str(auditor.token.user)
+
+
+def test_of_an_export_that_was_begun_before_names_were_kept_it_says_a_service(team: Team) -> None:
+    admin = MembershipFactory(team=team, role=Role.ADMIN)
+    _begin(service(team))
+    Export.objects.update(service="")
+    assert "<span>a service</span>" in signed_in(admin).get("/exports/").content.decode()
 
 
 def test_who_loses_the_right_gets_no_more(auditor: Caller, monkeypatch: Any) -> None:

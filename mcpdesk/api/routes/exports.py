@@ -93,8 +93,9 @@ def file(request: ApiRequest, pk: UUID, after: After = "") -> Any:
 
 
 def _find(caller: Caller, pk: UUID) -> Export:
-    """An export that the token's person began; or a service of the team, for a service."""
-    mine = Export.objects.filter(team=caller.member.team_id, user=caller.token.user)
+    """An export that the token's person began; for a service, one that it began itself."""
+    by = {"user": caller.token.user, "service": caller.member.service}
+    mine = Export.objects.filter(team=caller.member.team_id, **by).select_related("user")
     return get_object_or_404(mine, pk=pk, subject__in=SUBJECTS)
 
 
