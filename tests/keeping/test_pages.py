@@ -15,6 +15,7 @@ from mcpdesk.audit.log import Actor
 from mcpdesk.audit.models import LegalHold
 from mcpdesk.keeping import holds, runs, settings
 from mcpdesk.keeping.settings import Kept
+from tasks_monitor.engine import hold as stop
 from tasks_monitor.engine.errors import Refused as NotStarted
 from tasks_monitor.engine.start import repeated
 from tasks_monitor.models import Operation
@@ -83,6 +84,17 @@ class TestHolds:
         client.post(f"{PAGE}holds/{hold.pk}/end/", {"reason": "It is settled"})
         assert "It is settled" in client.get(PAGE).content.decode()
         assert "is under a legal hold" not in client.get(f"/operations/{old.pk}/").content.decode()
+
+    def test_it_is_not_said_to_stop_anything_that_is_sent(
+        self, client: Client, team: Team, actor: Actor
+    ) -> None:
+        holds.begin(team, None, reason="The court asks", actor=actor, now=NOW)
+        assert "On hold: nothing is sent" not in client.get(PAGE).content.decode()
+        stop.begin(team.pk, None, reason="It deletes too much", actor=actor, now=NOW)
+        page = client.get(PAGE).content.decode()
+        banner = page[page.index('<div id="holds"') : page.index("<h1>")]
+        assert "It deletes too much" in banner
+        assert "The court asks" not in banner
 
     def test_what_is_refused_is_said_and_nothing_changes(self, client: Client, team: Team) -> None:
         unknown = {"operation": "00000000-0000-4000-8000-000000000000", "reason": "x"}

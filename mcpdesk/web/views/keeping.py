@@ -122,7 +122,7 @@ def _page(
     context = {
         "form": form,
         "hold_form": LegalHoldForm(initial={"operation": operation}),
-        "holds": related.filter(ended_at__isnull=True),
+        "open_holds": related.filter(ended_at__isnull=True),
         "past_holds": related.filter(ended_at__isnull=False).order_by("-ended_at")[:_ROWS],
         **more,
     }
