@@ -2,6 +2,7 @@
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from mcpdesk.accounts import tokens
 from mcpdesk.accounts.models import ApiToken, Membership, Role
@@ -109,6 +110,19 @@ def test_a_revoked_token_opens_nothing_and_says_when_and_by_whom(
     page = client.get("/profile/tokens/").content.decode()
     assert tokens.State.REVOKED in page
     assert f"by {admin.user}" in page
+
+
+def test_what_still_opens_is_listed_however_much_was_revoked_since(
+    client: Client, admin: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcpdesk.web.views.tokens._REVOKED_ROWS", 2)
+    old, _ = a_token(admin.team, admin.user)
+    revoked = [
+        a_token(admin.team, admin.user, revoked_at=timezone.now(), revoked_by=admin.user)[0]
+        for _ in range(3)
+    ]
+    shown = [row["token"] for row in client.get("/profile/tokens/").context["rows"]]
+    assert shown == [old, revoked[2], revoked[1]]
 
 
 def test_revoking_twice_is_one_event(client: Client, admin: Membership) -> None:

@@ -19,8 +19,8 @@ from mcpdesk.web.token_forms import ServiceForm, TokenForm
 from mcpdesk.web.tokens import Made, make_own, make_service
 from mcpdesk.web.tokens import revoke as revoke_token
 
-#: Revoked and expired ones are shown so far back.
-_ROWS = 100
+#: Of the revoked ones so many are shown, the latest; of what can still be revoked all are.
+_REVOKED_ROWS = 100
 
 
 @require_http_methods(["GET", "POST"])
@@ -103,13 +103,16 @@ def _of_team(
 
 
 def rows(queryset: QuerySet[ApiToken]) -> list[dict[str, Any]]:
-    """Tokens with their state, those that open something first."""
+    """Tokens with their state, those that open something first, however old they are."""
     now = datetime.now(UTC)
+    revoked = queryset.filter(revoked_at__isnull=False).order_by("-created_at")
+    latest = revoked.values("pk")[:_REVOKED_ROWS]
     member = Membership.objects.filter(
         team=OuterRef("team"), user=OuterRef("user"), user__is_active=True
     )
     in_team = ExpressionWrapper(Q(user__isnull=True) | Exists(member), BooleanField())
-    found = queryset.select_related("team", "user", "created_by", "revoked_by").annotate(
+    shown = queryset.filter(Q(revoked_at__isnull=True) | Q(pk__in=latest))
+    found = shown.select_related("team", "user", "created_by", "revoked_by").annotate(
         in_team=in_team
     )
     rows = [
@@ -119,6 +122,6 @@ def rows(queryset: QuerySet[ApiToken]) -> list[dict[str, Any]]:
             "scopes": [Scope(scope).label for scope in token.scopes],
             "can_be_revoked": token.revoked_at is None,
         }
-        for token in found.order_by("-created_at")[:_ROWS]
+        for token in found.order_by("-created_at")
     ]
     return sorted(rows, key=lambda row: row["state"] is not tokens.State.ACTIVE)
