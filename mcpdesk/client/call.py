@@ -19,6 +19,8 @@ from mcpdesk.client.desk import Desk
 from mcpdesk.client.errors import ApiError, Unreachable
 from mcpdesk.client.models import Operation
 
+#: Where a desk listens that nobody told otherwise (MCPDESK_BIND).
+_HERE = "http://127.0.0.1:8642"
 #: Never an option: everybody on the machine sees those, and shells and logs keep them.
 _WITHOUT = "Put a token into MCPDESK_TOKEN in the environment."
 
@@ -95,7 +97,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--patience", type=float, default=60, metavar="S", help="for a desk that is away"
     )
-    parser.add_argument("--url", default=os.environ.get("MCPDESK_URL", "http://127.0.0.1:8000"))
+    parser.add_argument("--url", default=os.environ.get("MCPDESK_URL") or _HERE)
     return parser
 
 

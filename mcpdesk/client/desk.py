@@ -19,6 +19,10 @@ Tab = Literal["mine", "team", "decided"]
 #: The desk holds an answer for so long at a time (s), and a little more passes on the way.
 _HELD_S: Final = 30
 _TIMEOUT_S: Final = _HELD_S + 15
+#: After news it is looked at so soon again (s), after none in twice the time.
+_SOON_S: Final = 3
+#: While people are asked, so often (s): what they decide is no end, and comes with no answer.
+_ASKED_S: Final = 10
 
 
 class Desk:
@@ -95,19 +99,21 @@ class Desk:
     ) -> Operation:
         """Wait until it has ended, or an operator has to do something; `input`: or somebody has to.
 
-        `told` is called with what is read on the way. Raises TimeoutError after `timeout_s`.
+        `told` is called with what is read on the way: soon after it moves on, and seldom while it
+        does not. Raises TimeoutError after `timeout_s`.
         """
         ends_at = None if timeout_s is None else time.monotonic() + timeout_s
-        found = self.operation(id)
+        found, pause_s = self.operation(id), _SOON_S
         told(found)
         while not _settled(found, until):
             left = _HELD_S if ends_at is None else ends_at - time.monotonic()
             if left <= 0:
                 raise TimeoutError(f"{found.words}, after {timeout_s:g} s")
-            # who waits for people is told of what is asked next, so it is looked at in between
-            held_s = max(1, min(_HELD_S, int(left)))
+            before, held_s = found, max(1, min(pause_s, int(left)))
             found = self.operation(id, wait_s=held_s, until=_next(found, until))
             told(found)
+            moved = _news(found) != _news(before)
+            pause_s = _SOON_S if moved else min(pause_s * 2, _longest_s(found))
         return found
 
     def operations(self, **filters: str) -> Iterator[Operation]:
@@ -254,6 +260,15 @@ def _from(after: str) -> dict[str, str]:
 def _settled(found: Operation, until: Until) -> bool:
     waits = found.needs == "operator" or (until == "input" and found.needs == "people")
     return found.ended or waits
+
+
+def _news(found: Operation) -> tuple[str, str, list[str]]:
+    """What differs where there is something to tell."""
+    return found.state, found.message, [item.id for item in found.waiting]
+
+
+def _longest_s(found: Operation) -> int:
+    return _ASKED_S if found.needs == "people" else _HELD_S
 
 
 def _next(found: Operation, until: Until) -> Until:

@@ -34,7 +34,7 @@ class Sender:
                 return _read(answer)
             pause_s = _pause(answer, pause)
             if time.monotonic() + pause_s > ends_at:
-                raise _given_up(answer, why)
+                raise self._given_up(answer, why)
             time.sleep(pause_s)
             pause = min(pause * 2, _LONGEST_PAUSE_S)
 
@@ -44,7 +44,7 @@ class Sender:
         """
         answer, why = self._once(method, path, request)
         if answer is None or answer.status_code in _AWAY | {_TOO_MANY}:
-            raise _given_up(answer, why)
+            raise self._given_up(answer, why)
         return _read(answer)
 
     @contextmanager
@@ -67,18 +67,19 @@ class Sender:
         except httpx.TransportError as error:
             return None, str(error) or type(error).__name__
 
+    def _given_up(self, answer: httpx.Response | None, why: str) -> Exception:
+        if answer is not None and answer.status_code == _TOO_MANY:
+            return error_of(answer.status_code, _problem(answer))
+        said = f"it answers {answer.status_code}" if answer is not None else why.rstrip(".")
+        desk = self.http.base_url
+        where = f"{desk.scheme}://{desk.netloc.decode('ascii')}"
+        return Unreachable(f"The desk at {where} cannot be reached: {said}.")
+
 
 def _pause(answer: httpx.Response | None, pause: float) -> float:
     """As long as the desk says, or longer each time, with jitter (s)."""
     said = answer.headers.get("Retry-After", "") if answer is not None else ""
     return float(said) if said.isdecimal() else pause * random.uniform(0.5, 1.5)  # noqa: S311
-
-
-def _given_up(answer: httpx.Response | None, why: str) -> Exception:
-    if answer is not None and answer.status_code == _TOO_MANY:
-        return error_of(answer.status_code, _problem(answer))
-    said = f"it answers {answer.status_code}" if answer is not None else why
-    return Unreachable(f"The desk cannot be reached: {said.rstrip('.')}.")
 
 
 def _read(answer: httpx.Response) -> Any:

@@ -10,6 +10,7 @@ import pytest
 
 from mcpdesk.client import Desk, call
 from mcpdesk.client.call import Exit
+from mcpdesk.embedded.locations import DEFAULT_BIND
 from tests.client.test_desk import ASKED, DONE, OPERATION
 
 ITEM = {"id": "i", "kind": "gate", "links": {"self": "", "page": "https://desk/inbox/i/"}}
@@ -194,6 +195,19 @@ def test_a_token_that_goes_through_a_network_in_clear_is_warned_of(
 ) -> None:
     _run(monkeypatch, Played(OPERATION), "--url", url)
     assert ("in clear" in capsys.readouterr().err) is warned
+
+
+@pytest.mark.parametrize("url", [None, ""])
+def test_without_an_address_it_is_the_desk_of_this_machine(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], url: str | None
+) -> None:
+    monkeypatch.delenv("MCPDESK_URL", raising=False)
+    if url is not None:
+        monkeypatch.setenv("MCPDESK_URL", url)
+    played = Played(httpx.Response(503))
+    assert _run(monkeypatch, played) == Exit.UNREACHABLE
+    assert played.asked[0].url.netloc.decode() == DEFAULT_BIND
+    assert f"http://{DEFAULT_BIND} cannot be reached: it answers 503" in capsys.readouterr().err
 
 
 def test_without_a_token_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:

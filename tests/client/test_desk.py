@@ -167,6 +167,15 @@ def test_waiting_tells_what_it_meets_and_ends_with_the_end() -> None:
     assert held == [None, "input", "end", "end", "input"]
 
 
+def test_it_is_looked_at_soon_after_it_moved_and_seldom_while_it_does_not() -> None:
+    builds, tests = ({**OPERATION, "message": said} for said in ("Building", "Testing"))
+    seen = [builds] * 6 + [tests] * 3 + [ASKED] * 4 + [DONE]
+    play, asked = _answers(*[httpx.Response(200, json=one) for one in seen])
+    _desk(play).wait("op")
+    held = [int(request.url.params["wait"]) for request in asked[1:]]
+    assert held == [3, 6, 12, 24, 30, 30, 3, 6, 12, 3, 6, 10, 10]
+
+
 def test_waiting_for_people_or_operators_can_be_enough() -> None:
     play, _ = _answers(httpx.Response(200, json=ASKED))
     assert _desk(play).wait("op", until="input").needs == "people"
