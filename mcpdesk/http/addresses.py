@@ -2,7 +2,10 @@
 
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from typing import Final
 from urllib.parse import urljoin, urlsplit
+
+IS_PRIVATE: Final = "The server's address is private, and private addresses are not allowed for it."
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 # Addresses of IPv6 that lead to an address of IPv4 within them (RFC 6052 section 2.1).
@@ -79,7 +82,7 @@ def why_refused(address: str, *, allow_private: bool, tls: bool) -> str | None:
     if is_public and not tls:
         return "Plain http is for private addresses only: use https."
     if not is_public and not allow_private:
-        return "The server's address is private, and private addresses are not allowed for it."
+        return IS_PRIVATE
     return None
 
 

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.db import transaction
 from django.http import HttpResponse
@@ -12,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from mcpdesk.accounts.access import Permission
 from mcpdesk.accounts.guard import MemberRequest, member_required
 from mcpdesk.audit.log import Actor
+from mcpdesk.http.addresses import IS_PRIVATE
 from tasks_monitor import selectors, wording
 from tasks_monitor.engine import servers as engine
 from tasks_monitor.engine.errors import Refused
@@ -55,6 +57,7 @@ def server(request: MemberRequest, pk: int) -> HttpResponse:
     context = {
         "server": found,
         "host": wording.host(found),
+        "advice": _advice(found),
         "discovery": found.discovery if isinstance(found.discovery, dict) else {},
         "tools": tools,
         "left_out": sum(bool(tool.problem) for tool in tools),
@@ -66,6 +69,22 @@ def server(request: MemberRequest, pk: int) -> HttpResponse:
     }
     template = "tasks_monitor/server.html"
     return render(request, f"{template}#live" if request.htmx else template, context)
+
+
+def _advice(server: Server) -> str:
+    """What an admin can do about the problem that the last test found."""
+    if server.test_problem != IS_PRIVATE:
+        return (
+            "When that is mended, under “Change” or on the server itself, press “Test connection”."
+        )
+    if not settings.ALLOW_PRIVATE_SERVERS:
+        return "This desk allows them for no server: see MCPDESK_ALLOW_PRIVATE_SERVERS."
+    if server.allow_private:
+        return "They are allowed for it since: press “Test connection”."
+    return (
+        "If that is where it is meant to stand, press “Change”, tick “It stands on a private or "
+        "local address”, and then press “Test connection”."
+    )
 
 
 def _find(request: MemberRequest, pk: int) -> Server:

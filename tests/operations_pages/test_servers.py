@@ -76,6 +76,46 @@ def test_a_private_address_is_not_called_unless_it_is_allowed(
     assert not server.tools.exists()
 
 
+PRIVATE = "The server&#x27;s address is private, and private addresses are not allowed for it."
+
+
+@pytest.mark.parametrize(
+    ("by_the_desk", "since", "says"),
+    [
+        (True, False, "press “Change”, tick “It stands on a private or local address”, and then"),
+        (True, True, "They are allowed for it since: press “Test connection”."),
+        (False, False, "This desk allows them for no server: see MCPDESK_ALLOW_PRIVATE_SERVERS."),
+    ],
+)
+def test_of_a_private_address_the_page_says_once_what_is_wrong_and_where_to_allow_it(
+    client: Client, settings: Any, by_the_desk: bool, since: bool, says: str
+) -> None:
+    data = filled("https://127.0.0.1:9/mcp")
+    del data["allow_private"]
+    client.post("/servers/new/", data, follow=True)
+    settings.ALLOW_PRIVATE_SERVERS = by_the_desk
+    server = Server.objects.get(name="new-one")
+    Server.objects.update(allow_private=since)
+    page = page_of(client, server)
+    assert page.count(PRIVATE) == 1
+    assert f"{PRIVATE} " in page
+    assert says in page
+    assert "No tools are known: the last test did not get that far." in page
+    assert "have not been read yet" not in page
+
+
+def test_who_cannot_change_a_server_reads_who_can(operator: Membership) -> None:
+    server = ServerFactory(team=operator.team, tested_at=NOW, test_problem="It broke.")
+    page = page_of(signed_in(operator), server)
+    assert "It broke. An admin of the team can change it, and test it again." in page
+    assert "press “" not in page
+
+
+def test_a_server_that_was_never_tested_says_how_to(client: Client, operator: Membership) -> None:
+    page = page_of(client, ServerFactory(team=operator.team))
+    assert "The tools have not been read yet.</strong> Press “Test connection”." in page
+
+
 def test_testing_again_reads_the_tools_anew(
     client: Client, operator: Membership, simulator: SimulatorProcess
 ) -> None:
