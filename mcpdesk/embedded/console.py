@@ -1,7 +1,7 @@
 """What the person at the terminal reads while things start."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 
@@ -21,3 +21,8 @@ def step(title: str) -> Iterator[None]:
         print(flush=True)
         raise
     print(f" {time.monotonic() - started:.1f} s", flush=True)
+
+
+def asks_for_help(arguments: Sequence[str]) -> bool:
+    """Whether somebody wants to know what a command takes: nothing is started for that."""
+    return not {"-h", "--help"}.isdisjoint(arguments)

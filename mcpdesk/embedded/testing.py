@@ -14,11 +14,17 @@ from functools import partial
 from xml.etree import ElementTree
 
 from mcpdesk.embedded import packages, throwaway
-from mcpdesk.embedded.console import say, step
+from mcpdesk.embedded.console import asks_for_help, say, step
 from mcpdesk.embedded.errors import StartError
 from mcpdesk.embedded.locations import CHECKOUT
 from mcpdesk.embedded.signals import Signals
 from mcpdesk.embedded.throwaway import TESTS
+
+HELP = """usage: ./desk test [PATH ...] [-k WORD] [any other option of pytest]
+
+Without arguments every check of the code (ruff, mypy, import contracts, settings, migrations), then
+every test. With arguments pytest alone with them, on a PostgreSQL and a Redis that go with it. What
+pytest takes says: .venv/bin/python -m pytest --help"""
 
 JUNIT = CHECKOUT / "artifacts" / "junit.xml"
 
@@ -122,6 +128,9 @@ def counts() -> tuple[int, int, int]:
 
 def main(arguments: Sequence[str]) -> int:
     """Run, and say in a sentence what is missing; returns the exit status."""
+    if asks_for_help(arguments):
+        say(HELP)
+        return 0
     try:
         return run(arguments)
     except StartError as error:

@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from mcpdesk.embedded import throwaway
+from mcpdesk.embedded.console import asks_for_help
 from mcpdesk.embedded.errors import StartError
 from mcpdesk.embedded.locations import CHECKOUT
 from mcpdesk.embedded.signals import Signals
@@ -16,9 +17,12 @@ class Command(BaseCommand):
 
     def run_from_argv(self, argv: list[str]) -> None:
         """Hand all arguments to the benchmark, whose options are not Django's."""
+        arguments = argv[2:]
+        if not arguments or asks_for_help(arguments):
+            sys.exit(_benchmark(arguments))
         try:
             with Signals() as signals, throwaway.services(signals, throwaway.BENCHMARKS) as found:
-                sys.exit(_run(found, argv[2:]))
+                sys.exit(_run(found, arguments))
         except StartError as error:
             print(f"desk: {error}", file=sys.stderr)
             sys.exit(1)
@@ -30,5 +34,9 @@ class Command(BaseCommand):
 def _run(environment: dict[str, str], arguments: list[str]) -> int:
     migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
     subprocess.run(migrate, cwd=CHECKOUT, env=environment, check=True)
-    benchmark = [sys.executable, "-m", "benchmarks", *arguments]
-    return subprocess.run(benchmark, cwd=CHECKOUT, env=environment).returncode
+    return _benchmark(arguments, environment)
+
+
+def _benchmark(arguments: list[str], environment: dict[str, str] | None = None) -> int:
+    command = [sys.executable, "-m", "benchmarks", *arguments]
+    return subprocess.run(command, cwd=CHECKOUT, env=environment).returncode
