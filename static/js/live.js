@@ -128,8 +128,8 @@
   // an answer that arrives while someone has begun to type is not shown either
   document.addEventListener("htmx:beforeSwap", (event) => {
     const region = event.detail.target;
-    if (!region.matches || !region.matches("[data-live]")) return;
-    if (busy(region)) {
+    if (!region.matches) return;
+    if (region.matches("[data-live]") && busy(region)) {
       region.dataset.liveStale = "yes";
       event.detail.shouldSwap = false;
     } else {
@@ -148,16 +148,38 @@
 
   // --- no jump: what was opened stays open, the focus stays where it was
   const opened = new Map();
+  const focused = new Map(); // what has an id gets it back from htmx
   function remember(region) {
     const ids = [...region.querySelectorAll("details[open][id]")].map((details) => details.id);
     opened.set(region.id, ids);
+    const active = document.activeElement;
+    if (!region.contains(active) || active.id) return;
+    const kind = kindOf(active);
+    focused.set(region.id, { kind, number: ofKind(region, kind).indexOf(active) });
   }
+
+  // what it does, since its words may change: where it leads, what it opens, what it sends
+  function kindOf(element) {
+    const near = (selector, name) => element.closest(selector)?.getAttribute(name);
+    const own = ["href", "name", "value"].map((name) => element.getAttribute(name));
+    return [element.tagName, ...own, near("details", "id"), near("form", "action")].join(" ");
+  }
+  function ofKind(region, kind) {
+    const all = region.querySelectorAll("a, button, summary, input, [tabindex]");
+    return [...all].filter((element) => kindOf(element) === kind);
+  }
+
   document.addEventListener("htmx:afterSwap", (event) => {
-    for (const id of opened.get(event.target.id) || []) {
+    const region = event.target;
+    for (const id of opened.get(region.id) || []) {
       const details = document.getElementById(id);
       if (details) details.open = true;
     }
-    opened.delete(event.target.id);
+    opened.delete(region.id);
+    const had = focused.get(region.id);
+    focused.delete(region.id);
+    if (!had || document.activeElement !== document.body) return;
+    ofKind(region, had.kind)[had.number]?.focus({ preventScroll: true });
   });
 
   // --- the socket

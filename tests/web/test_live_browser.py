@@ -149,6 +149,25 @@ def test_what_was_opened_stays_open(operator: Membership, server: Server, open_a
     expect(page.locator("details#arg-1")).to_have_attribute("open", "")
 
 
+def test_the_focus_stays_where_it_was_while_pages_follow(
+    operator: Membership, server: Server, open_as: Open
+) -> None:
+    first, second = (OperationFactory(server=server, state=State.WORKING) for _ in range(2))
+    listed, page = open_as(operator, "/operations/"), open_as(operator, f"/operations/{first.pk}/")
+    is_live(listed)
+    is_live(page)
+    row = f'#operation-list a[href="/operations/{first.pk}/"]'
+    listed.locator(row).focus()
+    link = "#operation-state .page-head a"
+    page.locator(link).focus()
+    move(second, State.UNKNOWN)
+    expect(listed.locator("#operation-list")).to_contain_text("unknown", timeout=WITHIN_MS)
+    expect(listed.locator(row)).to_be_focused()
+    move(first, State.STUCK)
+    expect(page.locator(".state-line")).to_contain_text("Stuck", timeout=WITHIN_MS)
+    expect(page.locator(link)).to_be_focused()
+
+
 def test_a_removed_member_sees_the_page_go_dead(
     operator: Membership, server: Server, open_as: Open
 ) -> None:
