@@ -26,7 +26,7 @@
     const wanted = field.value.trim().toLowerCase();
     const found = search(document.getElementById(field.dataset.treeSearch), wanted);
     const said = document.querySelector(`[data-tree-said="${field.dataset.treeSearch}"]`);
-    said.textContent = wanted ? `${found} found` : "";
+    said.textContent = wanted ? `${found} found${said.dataset.treeWhere}` : "";
   });
 
   // what is copied is what came, not what is shown: hidden letters are written out on the page

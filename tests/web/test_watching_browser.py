@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 from mcpdesk.accounts.models import Membership
 from mcpdesk.audit.log import DESK, record
 from tasks_monitor.engine import rows
+from tasks_monitor.json_tree import MOST_MEMBERS
 from tasks_monitor.models import HistoryEntry, Operation, Payload, Server
 from tasks_monitor.states import State
 from tests.factories import OperationFactory
@@ -134,3 +135,21 @@ def test_the_tree_of_a_result_is_searched_and_copied(
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied == '{"a": {"b": {"deep": "Needle\u202e"}}}'
+
+
+def test_a_search_in_a_tree_that_is_cut_says_so(
+    operator: Membership,  # noqa: F811
+    server: Server,  # noqa: F811
+    open_as: Open,  # noqa: F811
+) -> None:
+    now = timezone.now()
+    operation = OperationFactory(
+        server=server, state=State.COMPLETED, created_at=now, finished_at=now
+    )
+    result = {"content": [], "structuredContent": [*["hay"] * MOST_MEMBERS, "needle"]}
+    Payload.objects.filter(pk=operation.pk).update(result=result)
+    page = open_as(operator, f"/operations/{operation.pk}/")
+    page.get_by_label("Search in the structured content").fill("needle")
+    expect(page.locator("[data-tree-said]")).to_have_text(
+        "0 found in the beginning, which is shown"
+    )
