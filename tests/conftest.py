@@ -9,6 +9,7 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 from pytest_django.plugin import DjangoDbBlocker
 
+from tests import databases
 from tests.simulator.process import SimulatorProcess
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -37,6 +38,15 @@ def simulator(simulator_process: SimulatorProcess) -> SimulatorProcess:
     """The simulator, with nothing in it."""
     simulator_process.reset()
     return simulator_process
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _a_pool_for_each_module() -> Iterator[None]:
+    """A thread that dies with its connection takes a place in the pool along for good, and dead
+    connections make whoever gets them fail: neither reaches the tests of another module.
+    """
+    yield
+    databases.begin_anew()
 
 
 def _refuse_another_database(cursor: CursorWrapper) -> None:

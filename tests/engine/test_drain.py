@@ -1,8 +1,9 @@
 """Drain: claim, exchange, apply; one bad row or a lost database never stops the rest."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from unittest import mock
 
@@ -14,6 +15,7 @@ from tasks_monitor.engine import settle_call
 from tasks_monitor.engine.drain import drain
 from tasks_monitor.models import Operation, Payload, Server
 from tasks_monitor.states import State
+from tests import databases
 from tests.engine import peer
 from tests.engine.desk import LEASE_S, Desk, ScriptedDesk
 from tests.factories import OperationFactory, ServerFactory
@@ -211,29 +213,17 @@ def test_what_a_server_said_waits_for_a_database_that_is_away(
     assert (operation.state, operation.task_id) == (State.WORKING, peer.TASK_ID)
 
 
-def _end_connections() -> None:
-    """As a restart of PostgreSQL does: every session is over, also those that wait in the pool."""
-    together = threading.Barrier(8)
-
-    def leave_one_in_the_pool() -> None:
-        connection.ensure_connection()
-        together.wait(10)
-        connection.close()
-
-    threads = [threading.Thread(target=leave_one_in_the_pool) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(10)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        )
+@pytest.fixture
+def end_sessions() -> Iterator[Callable[[], None]]:
+    """Ends every session, some of which wait in the pool; the next test finds none that is dead."""
+    yield partial(databases.end_sessions, idle=8)
+    databases.begin_anew()
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_connection_lost_while_a_call_is_on_its_way_loses_nothing(desk: Desk) -> None:
+def test_a_connection_lost_while_a_call_is_on_its_way_loses_nothing(
+    desk: Desk, end_sessions: Callable[[], None]
+) -> None:
     operation = desk.start("slow_call", duration_ms=700, nonce="lost-connection")
     failures: list[Exception] = []
 
@@ -251,7 +241,7 @@ def test_a_connection_lost_while_a_call_is_on_its_way_loses_nothing(desk: Desk) 
         pass
     while desk.requests() == 0:
         pass
-    _end_connections()
+    end_sessions()
     worker.join(20)
 
     operation.refresh_from_db()
@@ -261,7 +251,9 @@ def test_a_connection_lost_while_a_call_is_on_its_way_loses_nothing(desk: Desk) 
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_connection_lost_between_two_drains_is_made_again(scripted: ScriptedDesk) -> None:
+def test_a_connection_lost_between_two_drains_is_made_again(
+    scripted: ScriptedDesk, end_sessions: Callable[[], None]
+) -> None:
     scripted.peer.will(peer.CALL, peer.finished())
     operation = scripted.start()
 
@@ -277,7 +269,7 @@ def test_a_connection_lost_between_two_drains_is_made_again(scripted: ScriptedDe
     worker = threading.Thread(target=work)
     worker.start()
     ready.wait(10)
-    _end_connections()
+    end_sessions()
     gone.set()
     worker.join(20)
 

@@ -10,6 +10,7 @@ from django.test import Client
 
 from mcpdesk import database
 from mcpdesk.accounts.models import Membership
+from tests import databases
 from tests.factories import MembershipFactory
 from tests.web.browsing import signed_in
 
@@ -33,27 +34,6 @@ def _in_a_thread(work: Any) -> None:
     thread.join(20)
 
 
-def _restart(idle: int) -> None:
-    """As a restart of PostgreSQL does: every session is over, also those that wait in the pool."""
-    together = threading.Barrier(idle)
-
-    def leave_one_in_the_pool() -> None:
-        connection.ensure_connection()
-        together.wait(10)
-        connection.close()
-
-    threads = [threading.Thread(target=leave_one_in_the_pool) for _ in range(idle)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(10)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        )
-
-
 def test_the_first_page_after_a_restart_waits_for_no_dead_connection(member: Membership) -> None:
     client: Client = signed_in(member)
     found: list[Any] = []
@@ -62,7 +42,7 @@ def test_the_first_page_after_a_restart_waits_for_no_dead_connection(member: Mem
         began = time.monotonic()
         found.extend([client.get("/inbox/").status_code, time.monotonic() - began])
 
-    _restart(idle=6)
+    databases.end_sessions(idle=6)
     _in_a_thread(ask)
     status, took_s = found
     assert status == 200
