@@ -1,6 +1,8 @@
 """Whether a desk does its work: what it stands on is there, and what has to run was seen."""
 
 import logging
+import threading
+import time
 from collections.abc import Callable
 from typing import Final
 
@@ -15,6 +17,10 @@ logger = logging.getLogger(__name__)
 
 #: How long (s) the broker may take to answer.
 BROKER_TIMEOUT_S: Final = 2.0
+#: Anybody may ask, as often as they like: what was found serves everybody for so long (s).
+KEPT_S: Final = 1.0
+#: Who waits longer (s) for what another's question finds is told that nothing is ready.
+WAIT_S: Final = 5.0
 
 _migrated = False
 
@@ -78,3 +84,38 @@ _CHECKS: Final[dict[str, Callable[[], bool]]] = {
     "workers": _workers,
     "clock": _clock,
 }
+
+
+class Kept:
+    """What the checks found, for all who ask within KEPT_S; one of them at a time has it found.
+
+    It is as old as its beginning: whoever is told "ready" learns how things were at most KEPT_S
+    before they asked. `clock` is a steady one, in s.
+    """
+
+    def __init__(
+        self,
+        find: Callable[[], dict[str, bool]],
+        clock: Callable[[], float] = time.monotonic,
+        wait_s: float = WAIT_S,
+    ) -> None:
+        self._find, self._clock, self._wait_s = find, clock, wait_s
+        self._lock = threading.Lock()
+        self._begun_at, self._found = float("-inf"), dict[str, bool]()
+
+    def __call__(self) -> dict[str, bool]:
+        """Each thing by its name, and whether it is as it has to be."""
+        asked_at = self._clock()
+        if not self._lock.acquire(timeout=self._wait_s):
+            return dict.fromkeys(_CHECKS, False)
+        try:
+            if self._begun_at < asked_at - KEPT_S:
+                begun_at = self._clock()
+                self._found, self._begun_at = self._find(), begun_at
+            return self._found
+        finally:
+            self._lock.release()
+
+
+#: What this process found last.
+lately: Final = Kept(checks)

@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 
 from mcpdesk.ops.metrics import registry
-from mcpdesk.ops.readiness import checks
+from mcpdesk.ops.readiness import lately
 
 #: Headers that a proxy leaves: what looks like this machine then is whoever asked the proxy.
 _FORWARDED: Final = ("X-Forwarded-For", "Forwarded", "X-Real-IP", "Via")
@@ -26,7 +26,7 @@ def healthz(request: HttpRequest) -> HttpResponse:
 @require_safe
 def readyz(request: HttpRequest) -> HttpResponse:
     """The desk is at work: each check by name; 503 when one of them is not as it has to be."""
-    found = checks()
+    found = lately()
     ready = all(found.values())
     body = {
         "status": "ready" if ready else "not ready",

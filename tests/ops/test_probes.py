@@ -13,7 +13,8 @@ from django.utils import timezone
 from kombu import Connection
 
 from mcpdesk.embedded.management.commands import healthy
-from mcpdesk.ops import readiness
+from mcpdesk.ops import readiness, views
+from mcpdesk.ops.readiness import Kept
 from tasks_monitor.engine.heartbeat import EXPECTED, beat
 from tests.conftest import free_port
 
@@ -24,7 +25,8 @@ ALL_OK = dict.fromkeys(["database", "migrations", "broker", "workers", "clock"],
 
 @pytest.fixture(autouse=True)
 def _at_work(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Iterator[None]:
-    """Everything was seen just now; the broker is in memory."""
+    """Everything was seen just now; the broker is in memory, and nothing was found before."""
+    monkeypatch.setattr(views, "lately", Kept(readiness.checks))
     for process in EXPECTED:
         beat(process, timezone.now())
     with mock.patch("mcpdesk.ops.readiness.current_app") as app:
@@ -63,12 +65,12 @@ def test_tables_that_are_behind_make_it_not_ready(monkeypatch: pytest.MonkeyPatc
     plan = mock.Mock(return_value=["one to go"])
     monkeypatch.setattr(readiness.MigrationExecutor, "migration_plan", plan)
     assert ready() == (503, {**ALL_OK, "migrations": "failed"})
-    monkeypatch.undo()
 
 
 def test_tables_that_are_right_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readiness, "_migrated", False)
     assert ready()[0] == 200
+    monkeypatch.setattr(views, "lately", Kept(readiness.checks))
     monkeypatch.setattr(readiness, "MigrationExecutor", mock.Mock(side_effect=AssertionError))
     assert ready()[0] == 200
 
@@ -83,6 +85,28 @@ def test_a_database_that_is_away_is_named_and_its_words_are_not(
     assert response.status_code == 503
     assert response.json()["checks"]["database"] == "failed"
     assert "10.0.0.7" not in response.content.decode()
+
+
+def test_who_asks_again_at_once_has_nothing_asked(django_assert_num_queries: Any) -> None:
+    assert ready() == (200, ALL_OK)
+    with (
+        django_assert_num_queries(0),
+        mock.patch("mcpdesk.ops.readiness.current_app", side_effect=AssertionError),
+    ):
+        assert ready() == (200, ALL_OK)
+
+
+def test_a_database_that_went_away_is_named_a_second_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(views, "lately", Kept(readiness.checks, lambda: now[0]))
+    assert ready()[0] == 200
+    monkeypatch.setattr(readiness, "connection", mock.Mock(cursor=mock.Mock(side_effect=OSError)))
+    now[0] = readiness.KEPT_S
+    assert ready()[0] == 200
+    now[0] += 0.001
+    assert ready() == (503, {**ALL_OK, "database": "failed"})
 
 
 def test_alive_asks_nothing_of_anything_else() -> None:
