@@ -33,7 +33,7 @@ def _rows(member: Member, given: Mapping[str, str], until: datetime) -> QuerySet
 def _values(lines: list[Approval], sealed: bool) -> Iterator[Sequence[Any]]:
     votes = _votes(lines)
     asked, answered = _asked(lines, sealed)
-    for approval in history.whole(lines):
+    for approval in history.whole([line.pk for line in lines]):
         mine = votes.get(approval.pk, [])
         beside: list[Any] = []
         if sealed:

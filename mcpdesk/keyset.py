@@ -2,6 +2,7 @@
 page. A cursor names the row at the edge of a page; to whoever holds it, it is opaque.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
@@ -39,11 +40,27 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Slice(Generic[ModelT]):
-    """One page. `before` and `after` are the cursors of the pages around it; empty: none there."""
+    """One page. `before` and `after` are the cursors of the pages around it; empty: none there.
+
+    `count`: how many there are in the whole list, or one more than were to be counted; None: they
+    were not counted.
+    """
 
     rows: list[ModelT] = field(default_factory=list)
     before: str = ""
     after: str = ""
+    count: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    rows: list[Any]
+    more: bool
+    count: int | None = None
+
+
+#: Reads from the beginning of what it is given, in that order.
+_Read = Callable[[QuerySet[Any], Order], _Found]
 
 
 def is_cursor(order: Order, cursor: str) -> bool:
@@ -53,13 +70,48 @@ def is_cursor(order: Order, cursor: str) -> bool:
 
 def page(queryset: QuerySet[ModelT], order: Order, cursor: str = "", size: int = 50) -> Slice[Any]:
     """The page at a cursor; the first one for an empty cursor, and for one that means nothing."""
+
+    def read(walked: QuerySet[Any], by: Order) -> _Found:
+        found = list(walked.order_by(*by.names)[: size + 1])
+        return _Found(found[:size], len(found) > size)
+
+    return _page(queryset, order, cursor, read)
+
+
+def page_by_keys(
+    queryset: QuerySet[Any],
+    order: Order,
+    whole: Callable[[list[Any]], list[Any]],
+    cursor: str = "",
+    size: int = 50,
+    *,
+    count_to: int = 0,
+) -> Slice[Any]:
+    """page(), of rows that `whole` reads by their keys once it is known which stand on the page.
+
+    The same query that finds the keys of the first page counts on from there, to one more than
+    `count_to`; keys are cheap, and what narrows the list is looked through once.
+    """
+
+    counted = count_to if _place(order, cursor) is None else 0
+
+    def read(walked: QuerySet[Any], by: Order) -> _Found:
+        ordered = walked.order_by(*by.names).values_list("pk", flat=True)
+        keys = list(ordered[: max(size, counted) + 1])
+        return _Found(whole(keys[:size]), len(keys) > size, len(keys) if counted else None)
+
+    return _page(queryset, order, cursor, read)
+
+
+def _page(queryset: QuerySet[Any], order: Order, cursor: str, read: _Read) -> Slice[Any]:
     place = _place(order, cursor)
     if place is None:
-        rows, more = _some(queryset, order, size)
-        return Slice(rows, "", _after(order, rows) if more else "")
+        found = read(queryset, order)
+        return Slice(found.rows, "", _after(order, found.rows) if found.more else "", found.count)
     at, backwards = place
     walked = order.reversed() if backwards else order
-    rows, more = _some(queryset.filter(_behind(walked, *at)), walked, size)
+    found = read(queryset.filter(_behind(walked, *at)), walked)
+    rows, more = found.rows, found.more
     if not backwards:
         return Slice(rows, _before(order, rows), _after(order, rows) if more else "")
     rows.reverse()
@@ -72,11 +124,6 @@ def after(queryset: QuerySet[ModelT], order: Order, row: ModelT | None) -> Query
     if row is None:
         return ordered
     return ordered.filter(_behind(order, getattr(row, order.column), row.pk))
-
-
-def _some(queryset: QuerySet[Any], order: Order, size: int) -> tuple[list[Any], bool]:
-    found = list(queryset.order_by(*order.names)[: size + 1])
-    return found[:size], len(found) > size
 
 
 def _behind(order: Order, value: Any, pk: Any) -> Q:

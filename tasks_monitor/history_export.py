@@ -31,7 +31,7 @@ def _rows(member: Member, given: Mapping[str, str], until: datetime) -> QuerySet
 
 def _values(entries: list[HistoryEntry], sealed: bool) -> Iterator[Sequence[Any]]:
     payloads = _payloads(entries) if sealed else {}
-    for operation in history.operations_of(entries):
+    for operation in history.operations_of([entry.pk for entry in entries]):
         payload = payloads.get(operation.pk)
         beside = [getattr(payload, name, None) for name in _SEALED] if sealed else []
         yield [*_plain(operation), *beside]

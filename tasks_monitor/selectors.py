@@ -12,11 +12,10 @@ from typing import Any
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from mcpdesk import keyset
 from mcpdesk.accounts.access import Member, deciders, in_team, may_see_payload
 from mcpdesk.audit import legal
 from mcpdesk.keyset import Order, Slice
-from tasks_monitor.history import operations_of
+from tasks_monitor import history
 from tasks_monitor.models import (
     Delivery,
     DeliveryState,
@@ -79,14 +78,13 @@ def counts(member: Member) -> dict[Tab, int]:
 
 def page(lines: QuerySet[HistoryEntry], cursor: str) -> Slice[Operation]:
     """Newest first, with what a row shows: also whether somebody is asked something now."""
-    found = keyset.page(lines, Order("created_at"), cursor, PAGE_ROWS)
-    operations = operations_of(found.rows)
-    asked = InputRequest.objects.filter(operation__in=operations, state=InputRequestState.OPEN)
+    found = history.page_of(lines, Order("created_at"), cursor, PAGE_ROWS)
+    asked = InputRequest.objects.filter(operation__in=found.rows, state=InputRequestState.OPEN)
     are_asked = set(asked.values_list("operation_id", flat=True))
-    for operation in operations:
+    for operation in found.rows:
         # what the template asks of a row
         operation.is_asked = operation.pk in are_asked  # type: ignore[attr-defined]
-    return Slice(operations, found.before, found.after)
+    return found
 
 
 def shown_operations(member: Member) -> QuerySet[Operation]:

@@ -132,8 +132,8 @@ ROWS: dict[str, Row | Open | Staff] = {
         get=EVERYBODYS, post=SENT_BY_ALL, form={"name": "New name", "time_zone": "Europe/Warsaw"}
     ),
     # --- the history, and what is taken out of it
-    "history/": Row(get=HISTORIANS, queries=14),
-    "history/approvals/": Row(get=HISTORIANS, queries=14),
+    "history/": Row(get=HISTORIANS, queries=13),
+    "history/approvals/": Row(get=HISTORIANS, queries=13),
     "history/<slug:place>/save/": Row(
         post=DONE_BY_HISTORIANS, at=("/history/operations/save/?tool=x",), form={"name": "Tools"}
     ),

@@ -45,7 +45,8 @@ _SORTS = ((Sort.NEWEST, "Newest first"), (Sort.OLDEST, "Oldest first"), (Sort.LO
 def operations(request: MemberRequest) -> HttpResponse:
     """All operations of the team."""
     filters = OperationFilters.read(request.GET.dict())
-    found = operation_history.page(request.member, filters, request.GET.get("at", ""))
+    at = request.GET.get("at", "")
+    found = operation_history.page(request.member, filters, at, count_to=_COUNTED)
     context = {
         **_list(request, ListPlace.OPERATIONS, filters, found),
         **_count(found, lambda: operation_history.count_up_to(request.member, filters, _COUNTED)),
@@ -61,7 +62,8 @@ def operations(request: MemberRequest) -> HttpResponse:
 def approvals(request: MemberRequest) -> HttpResponse:
     """All approvals of the team."""
     filters = ApprovalFilters.read(request.GET.dict())
-    found = approval_history.page(request.member, filters, request.GET.get("at", ""))
+    at = request.GET.get("at", "")
+    found = approval_history.page(request.member, filters, at, count_to=_COUNTED)
     context = {
         **_list(request, ListPlace.APPROVALS, filters, found),
         **_count(found, lambda: approval_history.count_up_to(request.member, filters, _COUNTED)),
@@ -116,9 +118,10 @@ def _list(
 
 
 def _count(found: Slice[Any], count_up_to: Callable[[], int]) -> dict[str, Any]:
-    """How many rows there are, in words; counted only where they are not all on this page."""
+    """How many rows there are, in words; counted apart only where finding them did not tell."""
     whole = not (found.before or found.after)
-    count = len(found.rows) if whole else count_up_to()
+    count = len(found.rows) if whole else found.count
+    count = count_up_to() if count is None else count
     words = f"{_COUNTED:,}+" if count > _COUNTED else f"{count:,}"
     return {"count": words, "count_one": count == 1}
 
