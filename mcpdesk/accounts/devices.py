@@ -100,6 +100,11 @@ def end(keys: Iterable[str]) -> None:
     UserSession.objects.filter(session_key__in=ended).delete()
 
 
+def end_all(user: User) -> None:
+    """End every session that this person is known to have."""
+    end(UserSession.objects.filter(user=user).values_list("session_key", flat=True))
+
+
 def sweep(now: datetime) -> None:
     """Delete sessions that have ended, and rows whose session is gone."""
     Session.objects.filter(expire_date__lte=now).delete()

@@ -10,14 +10,12 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from django.contrib.auth import SESSION_KEY
-from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.db.models import Count, Exists, Max, Min, OuterRef, Q, QuerySet
 
 from approvals.models import Comment, Vote
 from approvals.rebuild import rebuild
-from mcpdesk.accounts import access
+from mcpdesk.accounts import access, devices
 from mcpdesk.accounts.access import Permission
 from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import ApiToken, Membership, RoleSpan, Team, User
@@ -132,10 +130,11 @@ def _is_held(user: User, team_id: int) -> bool:
 def _erase(user: User, team_ids: list[int], now: datetime) -> None:
     names = mentions.names_of(user)
     written = _written_about(user)
+    # before the rows go that say which they are; one without a row falls with the account
+    devices.end_all(user)
     for part in PARTS:
         part.erase(user)
     ApiToken.objects.filter(user=user, revoked_at__isnull=True).update(revoked_at=now)
-    _end_sessions(user)
     _empty_account(user)
     repaired = mentions.forget_repairs(user, names)
     rebuild([*written, *repaired])
@@ -162,9 +161,3 @@ def _empty_account(user: User) -> None:
     user.is_staff = user.is_superuser = False
     user.set_unusable_password()
     user.save()
-
-
-def _end_sessions(user: User) -> None:
-    for session in Session.objects.iterator(500):
-        if session.get_decoded().get(SESSION_KEY) == str(user.pk):
-            session.delete()

@@ -9,12 +9,15 @@ from allauth.usersessions.models import UserSession
 from django.contrib.sessions.models import Session
 from django.core.management import call_command
 from django.db import connection, transaction
+from django.utils import timezone
 
 from approvals.models import Comment, Vote
 from mcpdesk import blind
+from mcpdesk.accounts import sessions
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import ApiToken, Membership, Role, Team, User
+from mcpdesk.accounts.sessions import Fallen
 from mcpdesk.audit.log import DESK, Actor, record
 from mcpdesk.audit.models import Event, LegalHold
 from mcpdesk.audit.sealing import seal_due
@@ -167,6 +170,18 @@ class TestWhatGoes:
         assert (token.revoked_at, token.name) == (NOW, "(erased)")
         assert not erased.has_usable_password() and not erased.is_active
         assert not Preference.objects.exists()
+
+    def test_only_their_sessions_are_looked_up_and_others_stay(
+        self, team: Team, leaver: User, erase: Erase, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        other = signed_in(MembershipFactory(team=team))
+        theirs = UserSession.objects.get(user=leaver)
+        theirs.delete()
+        with monkeypatch.context() as patched:
+            patched.setattr(Session, "get_decoded", lambda _: pytest.fail("a session was read"))
+            erase()
+        assert Session.objects.filter(session_key=other.session.session_key).exists()
+        assert sessions.standing(theirs.session_key, timezone.now()) is Fallen.SIGNED_OUT
 
     def test_the_chain_of_the_log_is_whole_before_and_after(
         self, operation: Operation, erase: Erase
