@@ -14,6 +14,7 @@ from mcpdesk.accounts.tokens import Scope
 from mcpdesk.audit.models import ExportFormat
 from tasks_monitor.engine.reconcile import MAX_CHARS as MAX_REPAIR_CHARS
 from tasks_monitor.models import Answerers, RepairState
+from tasks_monitor.outcome import Outcome
 from tasks_monitor.states import State
 
 #: Text that PostgreSQL keeps: without NUL.
@@ -26,17 +27,6 @@ class Strict(Schema):
     """Takes what it names and nothing else: a misspelt field is an error, never ignored."""
 
     model_config = ConfigDict(extra="forbid")
-
-
-class Outcome(StrEnum):
-    """What an operation came to. `tool_error`: it ran, and the tool says that it failed."""
-
-    SUCCEEDED = "succeeded"
-    TOOL_ERROR = "tool_error"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-    DENIED = "denied"
-    EXPIRED = "expired"
 
 
 class Needs(StrEnum):

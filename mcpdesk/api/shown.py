@@ -16,12 +16,13 @@ from approvals.question import Question
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member
 from mcpdesk.api import schemas
-from mcpdesk.api.schemas import Links, Needs, Outcome
+from mcpdesk.api.schemas import Links, Needs
 from mcpdesk.audit.models import Event, Export
 from mcpdesk.audit.models import shown as readable
 from tasks_monitor import selectors, wording
 from tasks_monitor.models import Operation, Server
-from tasks_monitor.states import NEEDS_OPERATOR, TERMINAL, State
+from tasks_monitor.outcome import outcome
+from tasks_monitor.states import NEEDS_OPERATOR, State
 
 _WAITS_FOR_PEOPLE = frozenset({State.AWAITING_APPROVAL, State.INPUT_REQUIRED})
 
@@ -29,16 +30,6 @@ _WAITS_FOR_PEOPLE = frozenset({State.AWAITING_APPROVAL, State.INPUT_REQUIRED})
 def address(route: str, *args: object) -> str:
     """A page or a route of the API, whole: its reader may be anywhere."""
     return f"{settings.PUBLIC_URL}{reverse(route, args=args)}"
-
-
-def outcome(operation: Operation) -> Outcome | None:
-    """What it came to; None until it has ended."""
-    state = State(operation.state)
-    if state not in TERMINAL:
-        return None
-    if state == State.COMPLETED:
-        return Outcome.TOOL_ERROR if operation.is_error else Outcome.SUCCEEDED
-    return Outcome(state.value)
 
 
 def needs(operation: Operation) -> Needs | None:
@@ -56,7 +47,7 @@ def operation_row(operation: Operation) -> dict[str, Any]:
         "tool": operation.tool_name,
         "state": operation.state,
         "words": wording.outcome(operation),
-        "outcome": outcome(operation),
+        "outcome": outcome(State(operation.state), is_error=operation.is_error),
         "needs": needs(operation),
         "started_by": operation.starter,
         "by_service": operation.started_by_id is None,

@@ -14,6 +14,7 @@ from mcpdesk.notify.alerts import close_alert, raise_alert
 from mcpdesk.notify.models import Topic
 from mcpdesk.notify.outbox import About, Notice
 from tasks_monitor.models import Operation
+from tasks_monitor.outcome import outcome
 from tasks_monitor.states import NEEDS_OPERATOR, TERMINAL, State
 
 #: Who comes after waits for it: it leaves at once.
@@ -121,6 +122,7 @@ def _notice(
 def _data(operation: Operation, after: State, now: datetime) -> dict[str, Any]:
     """What a program needs to go on; the result itself it asks for. Times are UTC."""
     return {
+        "outcome": outcome(after, is_error=operation.is_error),
         "state": after.value,
         "is_error": operation.is_error,
         "idempotency_key": operation.api_key,

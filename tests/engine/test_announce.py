@@ -88,6 +88,7 @@ def test_an_end_is_announced_at_once_with_its_outcome_and_no_payload(
         "server": scripted.server.name,
         "tool": "echo",
         "started_by": str(scripted.actor.user),
+        "outcome": "succeeded",
         "state": "completed",
         "is_error": False,
         "idempotency_key": None,
@@ -122,11 +123,16 @@ def test_the_official_library_verifies_the_announcement(
 
 
 @pytest.mark.parametrize(
-    ("answer", "state", "is_error", "summary"),
+    ("answer", "state", "outcome", "summary"),
     [
-        (peer.finished(isError=True, content=RESULT), "completed", True, "The tool reported an"),
-        (peer.Error(-32603, 200), "failed", False, "Failed: "),
-        (peer.handle("cancelled"), "cancelled", False, "Cancelled: "),
+        (
+            peer.finished(isError=True, content=RESULT),
+            "completed",
+            "tool_error",
+            "The tool reported an",
+        ),
+        (peer.Error(-32603, 200), "failed", "failed", "Failed: "),
+        (peer.handle("cancelled"), "cancelled", "cancelled", "Cancelled: "),
     ],
 )
 def test_each_way_to_end_says_which(
@@ -135,14 +141,15 @@ def test_each_way_to_end_says_which(
     receiver: Receiver,
     answer: peer.Said,
     state: str,
-    is_error: bool,
+    outcome: str,
     summary: str,
 ) -> None:
     ended(scripted, answer)
     send_due(scripted.clock.now)
     (received,) = receiver.requests
     data = received.json["data"]
-    assert (data["state"], data["is_error"]) == (state, is_error)
+    assert (data["state"], data["outcome"]) == (state, outcome)
+    assert data["is_error"] is (outcome == "tool_error")
     assert data["summary"].startswith(summary)
 
 
@@ -263,7 +270,7 @@ def test_what_needs_a_person_is_announced_as_that_and_its_late_end_as_another_ev
     send_due(scripted.clock.now)
     assert said(receiver) == ["operation.needs_person", "operation.reconciled"]
     first, second = (received.json["data"] for received in receiver.requests)
-    assert (first["state"], first["finished_at"]) == ("unknown", None)
+    assert (first["state"], first["outcome"], first["finished_at"]) == ("unknown", None, None)
     assert second["state"] == state
     assert not any(SECRET in received.body.decode() for received in receiver.requests)
 
