@@ -1,6 +1,7 @@
 """The pages of the log: who reads what, filters, the state of the seals, the files."""
 
 import json
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -248,7 +249,22 @@ class TestSeals:
         for address in ("/audit/", "/audit/seals/"):
             text = desk.get(address).text
             assert f"Event {event.pk} of 2026-11-29T14:00:00" in text
+            assert "It was never found whole." in text
             assert "Sealed and verified up to" not in text
+
+    def test_of_what_is_wrong_now_it_is_said_when_it_was_whole_last(
+        self, desk: Client, team: Team, happen: Happen
+    ) -> None:
+        happen()
+        seal(NOW)
+        passes.go_on(lambda: NOW + timedelta(minutes=2))
+        attack("UPDATE audit_event SET channel = 'api'")
+        passes.begin_again(team.pk, NOW + timedelta(hours=1))
+        passes.go_on(lambda: NOW + timedelta(hours=1))
+        said = desk.get("/audit/").text.partition("It was last found whole at")[2]
+        at, up_to, *_ = re.findall(r'datetime="([^"]+)"', said)
+        assert at.startswith("2026-11-29T14:02:00")
+        assert up_to.startswith("2026-11-29T14:00:00")
 
     def test_verify_now_begins_and_the_page_shows_how_far_it_came(
         self, desk: Client, happen: Happen, team: Team
