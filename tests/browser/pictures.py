@@ -79,6 +79,9 @@ def _several(page: Page) -> None:
         boxes.nth(number).check()
     page.locator("#inbox-picked [value=approve]").click()
     expect(page.locator("#several-form")).to_be_visible()
+    # what is picked stays picked, once the scripts of the page have run
+    expect(page.locator("[data-pick]").first).to_be_checked()
+    expect(page.locator(".inbox-keys")).to_be_visible()
     _save(page, "several")
 
 
@@ -126,7 +129,7 @@ def _reconcile(operator: Page, simulator: str) -> None:
     state = operator.locator("#operation-state")
     expect(state).to_contain_text("Outcome unknown", timeout=ENDS_WITHIN_MS)
     operator.request.post(faults, data=[])
-    operator.set_viewport_size({"width": 1000, "height": 1000})
+    operator.set_viewport_size({"width": 1000, "height": 1020})
     operator.get_by_role("link", name="Repair").click()
     expect(operator.get_by_role("radio")).not_to_have_count(0)
     expect(operator.locator("[data-live-word]")).to_have_text("live")
