@@ -3,7 +3,7 @@
 The badge and the list "For me" are one queryset, so that they never disagree.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -42,6 +42,13 @@ _UNSHOWN = (
     "operation__server__credential",
     "operation__server__discovery",
     "input_request__key",
+)
+#: Read for one item when it is asked who they are: each of them as a join, planning the query took
+#: PostgreSQL longer than all else.
+_MOSTLY_NOBODY = (
+    *("decided_by", "claimed_by", "proposed_by"),
+    *("operation__cancel_requested_by", "operation__token"),
+    "input_request__delivery__answered_by",
 )
 #: What a row shows. Any other column would be asked for row by row.
 _ROW = (
@@ -112,7 +119,8 @@ def first_waiting(
 def picked(member: Member, approval_ids: Iterable[UUID]) -> list[Approval]:
     """Those of the items that are in this member's team, oldest first, with all that is shown."""
     items = access.in_team(member, Approval.objects.filter(pk__in=list(approval_ids)))
-    return [_tied(one) for one in _whole(items).order_by("created_at", "pk")]
+    found = _whole(items).prefetch_related(*_MOSTLY_NOBODY)
+    return [_tied(one) for one in found.order_by("created_at", "pk")]
 
 
 def decidable_among(member: Member, approvals: Iterable[Approval]) -> set[UUID]:
@@ -140,36 +148,25 @@ def last_decided(member: Member) -> Approval | None:
     return decided.select_related("operation__server").order_by("-decided_at").first()
 
 
-def find(memberships: Iterable[Member], approval_id: UUID) -> tuple[Member, Approval] | None:
+def find(memberships: Sequence[Member], approval_id: UUID) -> tuple[Member, Approval] | None:
     """The item and the membership it is seen through, in whichever of a person's teams it is."""
-    team_id = Approval.objects.filter(pk=approval_id).values_list("team_id", flat=True).first()
-    member = next((m for m in memberships if m.team_id == team_id), None)
-    approval = find_in_team(member, approval_id) if member else None
-    return (member, approval) if member and approval else None
+    items = access.in_teams(memberships, Approval.objects.filter(pk=approval_id))
+    approval = _whole(items).first()
+    if approval is None:
+        return None
+    return next(m for m in memberships if m.team_id == approval.team_id), _tied(approval)
 
 
 def find_in_team(member: Member, approval_id: UUID) -> Approval | None:
     """The item with everything that its page shows, if it is one of the member's team."""
-    approval = _whole(access.in_team(member, Approval.objects.filter(pk=approval_id))).first()
-    return approval and _tied(approval)
+    found = find([member], approval_id)
+    return found[1] if found else None
 
 
 def _whole(queryset: QuerySet[Approval]) -> QuerySet[Approval]:
-    """With everything that the page of an item shows.
-
-    People are fetched apart: with each of them as a join, planning the query took PostgreSQL
-    longer than all else, and most of them are nobody.
-    """
+    """With everything that the page of an item shows, but for those who are _MOSTLY_NOBODY."""
     joined = ("operation__server", "operation__payload", "operation__started_by")
-    related = queryset.select_related(*joined, "input_request__delivery").defer(*_UNSHOWN)
-    return related.prefetch_related(
-        "decided_by",
-        "claimed_by",
-        "proposed_by",
-        "operation__cancel_requested_by",
-        "operation__token",
-        "input_request__delivery__answered_by",
-    )
+    return queryset.select_related(*joined, "input_request__delivery").defer(*_UNSHOWN)
 
 
 def _tied(approval: Approval) -> Approval:

@@ -6,7 +6,7 @@ not see does not exist for them (404, never 403, for a foreign object). Models o
 are reached through the querysets and objects handed in, never imported.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum, auto
@@ -208,6 +208,12 @@ def in_team(member: Member, queryset: QuerySet[ModelT]) -> QuerySet[ModelT]:
     if not member.may(Permission.SEE_OPERATIONS):
         return queryset.none()
     return queryset.filter(team_id=member.team_id)
+
+
+def in_teams(memberships: Iterable[Member], queryset: QuerySet[ModelT]) -> QuerySet[ModelT]:
+    """Rows of whichever of a person's teams, as in_team() has them of one."""
+    may_list = [one for one in memberships if one.may(Permission.SEE_OPERATIONS)]
+    return queryset.filter(team_id__in=[one.team_id for one in may_list])
 
 
 def put_to(member: Member) -> Q:
