@@ -20,7 +20,7 @@ def check(approval: Approval, now: datetime) -> bool:
     Once for each change, in the transaction of the caller, who has locked the item. Returns whether
     there was one.
     """
-    is_short = access.headcount(approval) < _needed(approval)
+    is_short = access.deciders(approval).headcount < _needed(approval)
     if is_short == (approval.nobody_since is not None):
         return False
     approval.nobody_since = now if is_short else None

@@ -10,7 +10,6 @@ from approvals import claim, comments
 from approvals.models import Approval, Audience, Comment, Shape
 from approvals.standing import Standing
 from approvals.votes import Progress
-from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.models import User
 from tasks_monitor import holds
@@ -64,9 +63,9 @@ def of(
         holder_until=approval.claimed_until,
         may_claim=works and progress.needed == 1 and approval.shape != Shape.UNOFFERED,
         deadline=deadline,
-        others=_others(approval, progress, now) if is_open else (),
-        is_short=is_open and access.headcount(approval) < progress.needed,
-        acting_for=access.acting_for(member, approval) if works and member.stands_in_for else None,
+        others=_others(progress),
+        is_short=is_open and progress.who.headcount < progress.needed,
+        acting_for=progress.who.acting_for(member) if works else None,
         hold=_hold(approval) if is_open else None,
         comments=tuple(comments.of(approval)) if seen else (),
     )
@@ -79,11 +78,10 @@ def _asks(approval: Approval, needed: int) -> str:
     return f"{count} of {approval.get_audience_display()}"
 
 
-def _others(approval: Approval, progress: Progress, now: datetime) -> tuple[User, ...]:
+def _others(progress: Progress) -> tuple[User, ...]:
     """Members who may decide and whose vote does not count yet, by name."""
-    said = [vote.user_id for vote in progress.votes]
-    left = access.deciders(approval, now).exclude(user_id__in=said).select_related("user")
-    return tuple(one.user for one in left.order_by("user__name", "pk"))
+    said = {vote.user_id for vote in progress.votes}
+    return tuple(user for user in progress.who.users if user.pk not in said)
 
 
 def _hold(approval: Approval) -> Hold | None:

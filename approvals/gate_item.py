@@ -121,7 +121,7 @@ def of(
         arguments=tree.rows(approval.operation.payload.arguments) if whole else [],
         claims=_claims(approval) if whole else (),
         token=binding.bind(approval, user_id=member.user_id, now=now) if stands.can_act else "",
-        votes=list(approval.votes.select_related("user", "acted_for").order_by("at", "pk")),
+        votes=progress.said,
         reasons=list(presets.of(approval.team_id)) if whole and stands.can_act else [],
         why_again=_why_again(approval) if whole else "",
         remember_form=_remember_form(member, approval, stands, now),

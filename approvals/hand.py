@@ -55,13 +55,8 @@ def hand(
 
 def _colleague(found: Turn, user_id: int) -> User | None:
     """Somebody who may decide this item right now."""
-    may = (
-        access.deciders(found.approval, found.now)
-        .filter(user_id=user_id)
-        .select_related("user")
-        .first()
-    )
-    return may.user if may else None
+    may = access.deciders(found.approval, found.now).users
+    return next((user for user in may if user.pk == user_id), None)
 
 
 def _why_not(found: Turn, colleague: User, words: str, now: datetime) -> str | None:

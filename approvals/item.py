@@ -27,13 +27,12 @@ from approvals import (
 from approvals.answered import Answer
 from approvals.any_item import AnyItem
 from approvals.forms import Control
-from approvals.models import Approval, ApprovalState, Choice, Draft, Shape, Vote
+from approvals.models import Approval, ApprovalState, Choice, Draft, Shape
 from approvals.outcomes import SAID
 from approvals.question import Question, Submitted
 from approvals.read_only import ReadField
 from approvals.standing import Standing
 from approvals.text import warnings_for
-from approvals.votes import Progress
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member
 from tasks_monitor.models import Delivery
@@ -191,7 +190,8 @@ def of(
         around=around.of(member, approval, stands, progress, deadline, now, seen=seen),
         seen=seen,
         asked=asked,
-        votes=_votes(approval, progress),
+        # one person's word is the answer
+        votes=progress.said if progress.needed > 1 else [],
         earlier=earlier.compare(approval, member) if whole and approval.is_open else None,
         arguments=tree.rows(approval.operation.payload.arguments) if whole else [],
         warnings=warnings_of(asked),
@@ -270,13 +270,6 @@ def warnings_of(asked: Question | None) -> list[str]:
 def _words(field: schema_form.Field) -> str:
     """All that a server says in one field."""
     return "\n".join((field.label, field.help, *(choice.title for choice in field.choices)))
-
-
-def _votes(approval: Approval, progress: Progress) -> list[Vote]:
-    """All that was said, where several people have to agree; one person's word is the answer."""
-    if progress.needed == 1:
-        return []
-    return list(approval.votes.select_related("user", "acted_for").order_by("at", "pk"))
 
 
 def _replacement(approval: Approval) -> Approval | None:

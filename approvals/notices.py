@@ -230,7 +230,7 @@ def _ending(approval: Approval) -> str:
 
 
 def _deciders(approval: Approval) -> set[int]:
-    return set(access.deciders(approval).values_list("user_id", flat=True))
+    return {user.pk for user in access.deciders(approval).users}
 
 
 def _about(approval: Approval) -> About:

@@ -41,7 +41,7 @@ class Call:
 
 @dataclass(slots=True)
 class _Asked:
-    """What access.rights() reads of an approval, for one that the rule of today would make."""
+    """What access.deciders() reads of an approval, for one that the rule of today would make."""
 
     pk: None
     team_id: int
@@ -111,7 +111,7 @@ def _is_enough(
 
 def _ballots(approval: Approval, call: Call, ask: policy.Ask, now: datetime) -> list[policy.Ballot]:
     """The votes of then, of those who would have the right to vote on this call now."""
-    rights = access.rights(
+    who = access.deciders(
         _Asked(
             pk=None,
             team_id=call.server.team_id,
@@ -125,5 +125,5 @@ def _ballots(approval: Approval, call: Call, ask: policy.Ask, now: datetime) -> 
     return [
         policy.Ballot(vote.user_id, vote.choice == Verdict.APPROVE, vote.at, vote.acted_for_id)
         for vote in approval.votes.filter(version=approval.version).order_by("at", "pk")
-        if access.Right(vote.user_id, vote.acted_for_id) in rights
+        if access.Right(vote.user_id, vote.acted_for_id) in who.rights
     ]

@@ -49,18 +49,22 @@ def of(
         return Standing.YOU_DECIDED if mine else Standing.DECIDED
     if not approval.is_open:
         return Standing(approval.state)
-    barred = _barred(member, approval, deadline, now)
+    barred = _barred(member, approval, progress, deadline, now)
     return barred or _open_to(member, approval, progress, draft, now)
 
 
 def _barred(
-    member: Member, approval: Approval, deadline: datetime | None, now: datetime
+    member: Member,
+    approval: Approval,
+    progress: Progress,
+    deadline: datetime | None,
+    now: datetime,
 ) -> Standing | None:
     """What keeps this member from deciding an open item at all."""
     if approval.four_eyes and access.is_requester(member, approval.operation):
         started = access.is_starter(member, approval.operation)
         return Standing.YOU_STARTED if started else Standing.YOU_MADE_ITS_TOKEN
-    if not access.may_decide(member, approval):
+    if not progress.who.include(member):
         too_small = access.was_put_to(member, approval)
         return Standing.ROLE_TOO_SMALL if too_small else Standing.NOT_PUT_TO_YOU
     return Standing.OVERDUE if deadline is not None and deadline <= now else None

@@ -13,7 +13,7 @@ from approvals.events import note
 from approvals.gate import snapshot_of
 from approvals.models import Approval, ApprovalState, Choice, Verdict, Vote
 from mcpdesk.accounts import access
-from mcpdesk.accounts.access import Member, Right
+from mcpdesk.accounts.access import Deciders, Member, Right
 from mcpdesk.audit.log import Actor
 
 _YES = (Verdict.APPROVE, Choice.ACCEPT)
@@ -35,11 +35,13 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an open item has come: `count` of `needed` people agree, `votes` are theirs."""
+    """How far an item has come: `count` of `needed` people agree, `votes` are theirs."""
 
     count: int
     needed: int
     votes: list[Vote]
+    said: list[Vote]  # all there are, in the order they were given: also what counts no more
+    who: Deciders  # nobody, once it is closed
 
     @property
     def missing(self) -> int:
@@ -72,22 +74,23 @@ def standing(approval: Approval, at: datetime) -> list[Vote]:
     Who has left, lost the role, or no longer stands in counts no more. Only votes on the version
     that stands count: they say yes to exactly what it shows.
     """
-    return standing_on([approval], at)[approval.pk]
+    said = _said_on([approval])
+    return _counting(approval, said, access.deciders(approval, at)) if said else []
 
 
-def standing_on(approvals: Sequence[Approval], at: datetime) -> dict[UUID, list[Vote]]:
-    """standing() of each, in as many queries as of one where their `people` are fetched before."""
-    said = Vote.objects.filter(approval__in=approvals, version=F("approval__version"))
-    votes = list(said.select_related("user", "acted_for").order_by("at", "pk"))
-    found: dict[UUID, list[Vote]] = {one.pk: [] for one in approvals}
-    if not votes:
-        return found
-    rights = zip(approvals, access.rights_of(approvals, at), strict=True)
-    held = {(one.pk, right) for one, has in rights for right in has}
-    for vote in votes:
-        if (vote.approval_id, Right(vote.user_id, vote.acted_for_id)) in held:
-            found[vote.approval_id].append(vote)
-    return found
+def _said_on(approvals: Sequence[Approval]) -> list[Vote]:
+    found = Vote.objects.filter(approval__in=approvals).select_related("user", "acted_for")
+    return list(found.order_by("at", "pk"))
+
+
+def _counting(approval: Approval, said: list[Vote], who: Deciders) -> list[Vote]:
+    """standing(), of all that was said to an item. To one that is closed, it counts as it did then,
+    whoever has left since.
+    """
+    on_this = [vote for vote in said if vote.version == approval.version]
+    if not approval.is_open:
+        return on_this
+    return [vote for vote in on_this if Right(vote.user_id, vote.acted_for_id) in who.rights]
 
 
 def came_to(approval: Approval, now: datetime) -> policy.Decision:
@@ -96,7 +99,7 @@ def came_to(approval: Approval, now: datetime) -> policy.Decision:
 
 
 def progress(approval: Approval, now: datetime) -> Progress:
-    """How far an open item has come at `now` (UTC), for pages.
+    """How far an item has come at `now` (UTC), or had come when it was closed, for pages.
 
     Nothing, where its policy cannot be read: it stays readable, and nobody can agree to it.
     """
@@ -104,19 +107,30 @@ def progress(approval: Approval, now: datetime) -> Progress:
 
 
 def progress_on(approvals: Sequence[Approval], now: datetime) -> dict[UUID, Progress]:
-    """progress() of each, in as many queries as standing_on()."""
-    votes = standing_on(approvals, now)
-    return {one.pk: _progress(one, votes[one.pk], now) for one in approvals}
+    """progress() of each, in as many queries as of one where their `people` are fetched before."""
+    said, who = _said_on(approvals), _deciders_on(approvals, now)
+    return {
+        one.pk: _progress(one, [v for v in said if v.approval_id == one.pk], who[one.pk], now)
+        for one in approvals
+    }
 
 
-def _progress(approval: Approval, votes: list[Vote], now: datetime) -> Progress:
+def _deciders_on(approvals: Sequence[Approval], now: datetime) -> dict[UUID, Deciders]:
+    """Who may decide each at `now` (UTC): nobody, once it is closed."""
+    waiting = [one for one in approvals if one.is_open]
+    asked = dict(zip([w.pk for w in waiting], access.deciders_of(waiting, now), strict=True))
+    return {one.pk: asked.get(one.pk, Deciders(one.team_id)) for one in approvals}
+
+
+def _progress(approval: Approval, said: list[Vote], who: Deciders, now: datetime) -> Progress:
     try:
         # a page says how many agreed also when the deadline has passed
         timeless = _timeless(approval)
     except policy.BadRule:
-        return Progress(0, 1, [])
+        return Progress(0, 1, [], said, who)
+    votes = _counting(approval, said, who)
     found = policy.decision(timeless, _ballots(votes), now)
-    return Progress(_agreeing(found), timeless.ask.quorum, votes)
+    return Progress(_agreeing(found), timeless.ask.quorum, votes, said, who)
 
 
 def _agreeing(found: policy.Decision) -> int:

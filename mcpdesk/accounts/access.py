@@ -153,6 +153,35 @@ class Right(NamedTuple):
     acts_for: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Deciders:
+    """Who may decide an approval at one moment, and every way in which they may.
+
+    A vote counts as long as the right that it was given by is one of these.
+    """
+
+    team_id: int
+    rights: frozenset[Right] = frozenset()
+    users: tuple[User, ...] = ()  # whoever has a right, by name
+
+    @property
+    def headcount(self) -> int:
+        """How many votes could count: a person and whoever stands in for them are one."""
+        return sum(right.acts_for is None for right in self.rights)
+
+    def include(self, member: Member) -> bool:
+        """may_decide(), as of that moment."""
+        is_one = any(user.pk == member.user_id for user in self.users)
+        return member.team_id == self.team_id and member.may(Permission.DECIDE) and is_one
+
+    def acting_for(self, member: Member) -> User | None:
+        """Whose stand-in the member decides as; None: in their own right, or not."""
+        if Right(member.user_id, None) in self.rights:
+            return None
+        away = (one.user for one in member.stands_in_for)
+        return next((user for user in away if Right(member.user_id, user.pk) in self.rights), None)
+
+
 def _memberships(user: User) -> QuerySet[Membership]:
     return Membership.objects.filter(user=user, user__is_active=True).select_related("team", "user")
 
@@ -300,35 +329,26 @@ def _row(approval: ApprovalLike) -> QuerySet[Any]:
     return manager.filter(pk=approval.pk)  # type: ignore[no-any-return]
 
 
-def deciders(approval: DecidedLike, at: datetime | None = None) -> QuerySet[Membership]:
-    """Everybody for whom may_decide() is true at `at` (UTC; None: now), in one query."""
-    own = _deciders_in_own_right(approval)
-    stand_ins = _absences(approval, own, at).values("stand_in")
-    allowed = _allowed(approval)
-    return allowed.filter(Q(pk__in=own.values("pk")) | Q(user__in=stand_ins))
+def deciders(approval: DecidedLike, at: datetime | None = None) -> Deciders:
+    """Everybody for whom may_decide() is true at `at` (UTC; None: now), in three queries."""
+    return deciders_of([approval], at)[0]
 
 
-def rights(approval: DecidedLike, at: datetime | None = None) -> frozenset[Right]:
-    """Every way in which somebody may decide at `at` (UTC; None: now), in three queries.
-
-    A vote counts as long as the right that it was given by is one of these.
-    """
-    return rights_of([approval], at)[0]
-
-
-def rights_of(
-    approvals: Sequence[DecidedLike], at: datetime | None = None
-) -> list[frozenset[Right]]:
-    """rights() of each, in as many queries as of one where their `people` are fetched before."""
+def deciders_of(approvals: Sequence[DecidedLike], at: datetime | None = None) -> list[Deciders]:
+    """deciders() of each, in as many queries as of one where their `people` are fetched before."""
     teams = {approval.team_id for approval in approvals}
-    members = list(_deciding(team_id__in=teams))
-    away = list(_in_force(at, team_id__in=teams))
-    return [_rights(approval, members, away) for approval in approvals]
+    members = list(
+        _deciding(team_id__in=teams)
+        .select_related("user")
+        .only("team", "role", "user__name", "user__email")
+        .order_by("user__name", "user_id")
+    )
+    now = at or timezone.now()
+    away = list(Absence.objects.filter(team_id__in=teams, starts_at__lte=now, ends_at__gt=now))
+    return [_deciders(approval, members, away) for approval in approvals]
 
 
-def _rights(
-    approval: DecidedLike, members: list[Membership], away: list[Absence]
-) -> frozenset[Right]:
+def _deciders(approval: DecidedLike, members: list[Membership], away: list[Absence]) -> Deciders:
     operation = approval.operation
     barred = requesters(operation) if approval.four_eyes else frozenset()
     here = [m for m in members if m.team_id == approval.team_id and m.user_id not in barred]
@@ -344,12 +364,10 @@ def _rights(
         and absence.user_id in own
         and absence.stand_in_id in allowed
     ]
-    return frozenset([Right(user_id, None) for user_id in own] + stand_ins)
-
-
-def headcount(approval: DecidedLike) -> int:
-    """How many votes could count: a person and whoever stands in for them are one."""
-    return _deciders_in_own_right(approval).count()
+    rights = frozenset([Right(user_id, None) for user_id in own] + stand_ins)
+    deciding = {right.user_id for right in rights}
+    users = tuple(m.user for m in here if m.user_id in deciding)
+    return Deciders(approval.team_id, rights, users)
 
 
 def deciding_members(team_id: int) -> QuerySet[Membership]:
@@ -359,33 +377,6 @@ def deciding_members(team_id: int) -> QuerySet[Membership]:
 
 def _deciding(**of_teams: Any) -> QuerySet[Membership]:
     return Membership.objects.filter(user__is_active=True, role__in=DECIDING_ROLES, **of_teams)
-
-
-def _in_force(at: datetime | None, **more: Any) -> QuerySet[Absence]:
-    now = at or timezone.now()
-    return Absence.objects.filter(starts_at__lte=now, ends_at__gt=now, **more)
-
-
-def _allowed(approval: DecidedLike) -> QuerySet[Membership]:
-    """Who may decide at all: without whoever asked for it where four eyes are asked."""
-    found = deciding_members(approval.team_id)
-    barred = requesters(approval.operation) if approval.four_eyes else frozenset()
-    return found.exclude(user_id__in=barred)
-
-
-def _deciders_in_own_right(approval: DecidedLike) -> QuerySet[Membership]:
-    asked = Q(user__in=approval.people.all())
-    asked |= Q(role__in=_AUDIENCES.get(approval.audience, ()))
-    if approval.audience == "requester":
-        asked |= Q(user_id=approval.operation.started_by_id)
-    return _allowed(approval).filter(asked)
-
-
-def _absences(
-    approval: DecidedLike, own: QuerySet[Membership], at: datetime | None
-) -> QuerySet[Absence]:
-    """Absences from the approval's team of those who decide it in their own right."""
-    return _in_force(at, team_id=approval.team_id, user__in=own.values("user"))
 
 
 def may_see_payload(member: Member, operation: OperationLike) -> bool:

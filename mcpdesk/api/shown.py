@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from approvals import binding, drafts, proposal, question, schema_form, standing, standstill, votes
 from approvals.item import warnings_of
-from approvals.models import Approval, ApprovalState, Choice, Kind, Verdict
+from approvals.models import Approval, ApprovalState, Choice, Kind, Verdict, Vote
 from approvals.outcomes import what_was_said
 from approvals.question import Question
 from mcpdesk.accounts import access
@@ -142,7 +142,7 @@ def approval(found: Approval, member: Member, now: datetime) -> dict[str, Any]:
         "four_eyes": found.four_eyes,
         "agreed": progress.count,
         "needed": progress.needed,
-        "votes": _votes(found, seen),
+        "votes": _votes(progress.said, seen),
         "decided_by": str(found.decided_by) if found.decided_by else None,
         "decided_at": found.decided_at,
         "payload_visible": seen,
@@ -157,9 +157,8 @@ def _can_be_said(found: Approval) -> Iterable[Choice | Verdict]:
     return question.read(request).allowed if request else []
 
 
-def _votes(found: Approval, seen: bool) -> list[dict[str, Any]]:
+def _votes(said: list[Vote], seen: bool) -> list[dict[str, Any]]:
     """Who said what; the reason is part of what was carried."""
-    given = found.votes.select_related("user").order_by("at", "pk")
     return [
         {
             "by": str(vote.user),
@@ -167,7 +166,7 @@ def _votes(found: Approval, seen: bool) -> list[dict[str, Any]]:
             "at": vote.at,
             "reason": (vote.reason or "") if seen else "",
         }
-        for vote in given
+        for vote in said
     ]
 
 

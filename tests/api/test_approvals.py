@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from approvals.models import Approval, ApprovalState, Vote
-from mcpdesk.accounts.models import Role, Team
+from mcpdesk.accounts.models import Membership, Role, Team
 from mcpdesk.accounts.tokens import Scope
 from mcpdesk.audit.models import Channel, Event
 from tasks_monitor.models import Delivery, Operation
@@ -104,6 +104,19 @@ def test_so_many_different_people_are_needed_here_too(team: Team, approver: Call
     assert _decide(approver, gate, "approve").status_code == 409
     assert Operation.objects.get().state == State.AWAITING_APPROVAL
     assert _decide(person(team, Role.APPROVER), gate, "approve").json()["final"]
+
+
+def test_it_stays_agreed_to_by_as_many_when_one_of_them_has_left(
+    team: Team, approver: Caller
+) -> None:
+    gate, second = _gate(team, quorum=2), person(team, Role.APPROVER)
+    _decide(approver, gate, "approve")
+    Membership.objects.filter(user=approver.token.user).update(role=Role.VIEWER)
+    assert second.get(f"/approvals/{gate}").json()["agreed"] == 0
+    Membership.objects.filter(user=approver.token.user).update(role=Role.APPROVER)
+    assert _decide(second, gate, "approve").json()["final"]
+    Membership.objects.filter(user=approver.token.user).update(role=Role.VIEWER)
+    assert second.get(f"/approvals/{gate}").json()["agreed"] == 2
 
 
 def test_whoever_started_it_decides_nothing_under_four_eyes(team: Team) -> None:

@@ -75,8 +75,8 @@ def test_what_a_service_started_is_put_to_others_than_the_maker_of_its_token(
     as_admin(operator, team, of_service, join)
     maker = access.member_in(operator.user, team.pk)
     assert maker is not None
-    for found in (access.deciders(of_service), access.rights(of_service)):
-        ids = {one.user_id for one in found}
+    who = access.deciders(of_service)
+    for ids in ({user.pk for user in who.users}, {right.user_id for right in who.rights}):
         assert approver.user_id in ids
         assert maker.user_id not in ids
     assert selectors.badge_count(maker) == 0

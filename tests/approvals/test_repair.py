@@ -282,7 +282,7 @@ def test_who_has_it_sent_again_does_not_approve_that(
     refused = say(gate, admin, now=SOON)
     assert isinstance(refused, NotDecided)
     assert "somebody else must decide" in refused.sentence
-    assert admin.user_id not in {m.user_id for m in access.deciders(gate)}
+    assert admin.user_id not in {user.pk for user in access.deciders(gate).users}
 
 
 def test_who_proposed_that_it_is_sent_again_does_not_approve_it_though_somebody_else_agreed(
@@ -295,7 +295,7 @@ def test_who_proposed_that_it_is_sent_again_does_not_approve_it_though_somebody_
     gate = Approval.objects.get(kind=Kind.GATE)
     assert not access.may_decide(proposer, gate)
     assert isinstance(say(gate, proposer, now=SOON), NotDecided)
-    assert {m.user_id for m in access.deciders(gate)} == {agreed.user_id}
+    assert {user.pk for user in access.deciders(gate).users} == {agreed.user_id}
 
 
 def test_denied_at_the_gate_it_is_what_it_was_and_was_not_refused_as_a_whole(

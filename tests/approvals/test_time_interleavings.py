@@ -198,7 +198,7 @@ class OneGate(RuleBasedStateMachine):
         self.the_clock_looks(1)
         self.approval.refresh_from_db()
         if self.approval.is_open:
-            short = access.headcount(self.approval) < self.quorum
+            short = access.deciders(self.approval).headcount < self.quorum
             assert (self.approval.nobody_since is not None) == short
 
 

@@ -246,8 +246,7 @@ def test_the_list_of_who_may_decide_agrees_with_asking_each_of_them(
     if audience == "people":
         approval.people.set([starter.user_id, *(one.user_id for one in others)])
     asked = {one.user_id for one in (starter, *others) if access.may_decide(one, approval)}
-    listed = access.deciders(approval).values_list("user_id", flat=True)
-    assert sorted(listed) == sorted(asked)
+    assert {user.pk for user in access.deciders(approval).users} == asked
 
 
 def test_a_policy_that_cannot_be_read_lets_nobody_decide(

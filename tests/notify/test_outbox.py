@@ -274,6 +274,6 @@ def test_telling_costs_the_same_for_a_team_of_any_size(
     for _ in range(5):
         browser_of(join(), f"https://push.example.test/{Channel.objects.count()}")
         webhook(team)
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(9):
         put(approval)
     assert Message.objects.count() == 15

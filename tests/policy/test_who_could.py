@@ -105,7 +105,7 @@ class World:
             four_eyes=gate.ask.four_eyes,
         )
         return policy.explain(gate), {
-            (right.user_id, right.acts_for) for right in access.rights(approval, moment)
+            (right.user_id, right.acts_for) for right in access.deciders(approval, moment).rights
         }
 
     def then(self, moment: datetime) -> tuple[str, set[tuple[int, int | None]]]:
