@@ -12,6 +12,12 @@ from mcpdesk.accounts.access import Member
 from tasks_monitor.models import HistoryEntry, Operation
 from tasks_monitor.states import State
 
+#: What is read of an earlier call, nothing of the row that it is found by.
+_READ = (
+    *("operation__team", "operation__started_by", "operation__token", "operation__created_at"),
+    "operation__payload__arguments",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
@@ -55,7 +61,8 @@ def _completed(this: Operation) -> Operation | None:
 def _newest(rows: QuerySet[Any], this: Operation) -> Operation | None:
     same = rows.filter(team=this.team_id, server=this.server_id, tool_name=this.tool_name)
     older = same.filter(created_at__lte=this.created_at).exclude(operation=this.pk)
-    found = older.select_related("operation__payload").order_by("-created_at", "-pk").first()
+    whole = older.select_related("operation__payload").only("operation", *_READ)
+    found = whole.order_by("-created_at", "-pk").first()
     return found.operation if found else None
 
 

@@ -10,9 +10,16 @@ from mcpdesk.accounts.access import Member
 from mcpdesk.audit.log import Actor
 
 
-@transaction.atomic
 def note(approval: Approval, *, member: Member, now: datetime) -> bool:
     """Write down that this person has opened the item; False: they had opened it before."""
+    looked = Look.objects.filter(approval=approval, user=member.user)
+    # mostly they had: that takes one query and no transaction
+    return not looked.exists() and _first(approval, member, now)
+
+
+@transaction.atomic
+def _first(approval: Approval, member: Member, now: datetime) -> bool:
+    """The same, where nobody else has just written it."""
     _, is_first = Look.objects.get_or_create(
         approval=approval, user=member.user, defaults={"at": now}
     )

@@ -41,6 +41,10 @@ _UNSHOWN = (
     "operation__task_id",
     "operation__server__credential",
     "operation__server__discovery",
+    *(
+        f"operation__payload__{carried}"
+        for carried in ("request_state", "status_message", "result", "error", "notes")
+    ),
     "input_request__key",
 )
 #: Read for one item when it is asked who they are: each of them as a join, planning the query took
@@ -48,7 +52,6 @@ _UNSHOWN = (
 _MOSTLY_NOBODY = (
     *("decided_by", "claimed_by", "proposed_by"),
     *("operation__cancel_requested_by", "operation__token"),
-    "input_request__delivery__answered_by",
 )
 #: What a row shows. Any other column would be asked for row by row.
 _ROW = (

@@ -79,7 +79,8 @@ def standing(approval: Approval, at: datetime) -> list[Vote]:
 
 
 def _said_on(approvals: Sequence[Approval]) -> list[Vote]:
-    found = Vote.objects.filter(approval__in=approvals).select_related("user", "acted_for")
+    # fetched apart: mostly there is none, and joining people to nothing costs more
+    found = Vote.objects.filter(approval__in=approvals).prefetch_related("user", "acted_for")
     return list(found.order_by("at", "pk"))
 
 

@@ -164,9 +164,11 @@ def test_the_number_of_queries_does_not_grow_with_the_people_stood_in_for(
         other = MembershipFactory(team=away.team, role=Role.APPROVER)
         AbsenceFactory(team=away.team, user=other.user, stand_in=stand_in.user)
     approval = Approval.objects.select_related("operation").get(pk=_approval(away.team).pk)
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(3):
         member = _member(stand_in)
     assert len(member.stands_in_for) == 6
+    with django_assert_num_queries(2):
+        assert not _member(away).stands_in_for
     with django_assert_num_queries(1):
         assert access.may_decide(member, approval)
     with django_assert_num_queries(1):
