@@ -136,9 +136,8 @@ def _waits_for(gate: Any) -> str:
     audience = str(gate.get_audience_display())
     if gate.audience != "people":
         return audience
-    voted = gate.votes.filter(version=gate.version).values("user")
-    left = deciders(gate).exclude(user__in=voted).select_related("user")
-    names = [str(one.user) for one in left.order_by("user__name", "pk")[: MAX_NAMED + 1]]
+    voted = set(gate.votes.filter(version=gate.version).values_list("user_id", flat=True))
+    names = [str(user) for user in deciders(gate).users if user.pk not in voted]
     more = " and others" if len(names) > MAX_NAMED else ""
     return ", ".join(names[:MAX_NAMED]) + more or audience
 
