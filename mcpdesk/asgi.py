@@ -11,6 +11,7 @@ from channels.auth import AuthMiddlewareStack  # noqa: E402 - needs the app regi
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from django.conf import settings  # noqa: E402
 
+from mcpdesk import logs  # noqa: E402
 from mcpdesk.api.waiting import HeldAnswers  # noqa: E402
 from mcpdesk.web.bodies import BoundedBodies  # noqa: E402
 from mcpdesk.web.origins import OwnPagesOnly  # noqa: E402
@@ -24,3 +25,4 @@ application = ProtocolTypeRouter(
     }
 )
 get_ready()
+logs.write_events()

@@ -4,7 +4,10 @@ import os
 from pathlib import Path
 
 from celery import Celery
+from celery.signals import worker_init
 from kombu.transport import TRANSPORT_ALIASES
+
+from mcpdesk import logs
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mcpdesk.settings")
 
@@ -24,4 +27,5 @@ def make_broker_folders() -> None:
             Path(options[name]).mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
+worker_init.connect(lambda **_: logs.write_events(), weak=False)
 app.on_after_configure.connect(lambda **_: make_broker_folders(), weak=False)

@@ -21,6 +21,8 @@ FORMATS: Final = (LINES, JSON)
 
 #: What these say is about the installation: addresses, files, settings.
 _SPEAK_OF_THE_DESK: Final = (OSError, OperationalError, InterfaceError, ImproperlyConfigured)
+#: The logger to which each event of the audit is a line.
+EVENTS: Final = "mcpdesk.events"
 ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None]
 
 
@@ -110,6 +112,11 @@ class TaskFailures(logging.Filter):
             record.msg, record.args = "task %s failed", (data.get("name"),)
             del record.__dict__["data"]
         return True
+
+
+def write_events() -> None:
+    """From now on events are written: in processes that stay. A command says itself what it did."""
+    logging.getLogger(EVENTS).setLevel(logging.NOTSET)
 
 
 def configure() -> None:

@@ -322,7 +322,7 @@ LOGGING = {
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "ours"}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {
-        # request lines carry URLs; the structured request log replaces them
+        # request lines carry URLs; django_structlog writes of those that fail the path
         "uvicorn.access": {"level": "WARNING"},
         # its own handler would write exceptions with their words
         "uvicorn": {"handlers": [], "propagate": True},
@@ -331,6 +331,8 @@ LOGGING = {
         "celery.app.trace": {"level": "WARNING", "filters": ["task_failures"]},
         "celery.worker.strategy": {"level": "WARNING"},
         "django_structlog": {"level": "WARNING"},
+        # until mcpdesk.logs.write_events()
+        "mcpdesk.events": {"level": "WARNING"},
         "kombu.connection": {"level": "ERROR"},
     },
 }

@@ -6,6 +6,7 @@ import io
 import json
 import logging
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -18,13 +19,15 @@ from hypothesis import strategies as st
 
 from mcpdesk import logs
 from mcpdesk.accounts.models import Membership, Role
+from mcpdesk.audit.log import DESK, record
+from mcpdesk.audit.models import Event
 from mcpdesk.checks import configuration
 from mcpdesk.web.views import health
 from tasks_monitor.engine import settle_call
 from tests.engine import peer
 from tests.engine.desk import ScriptedDesk
 from tests.engine.test_secrets import CANARY, said, with_canaries
-from tests.factories import MembershipFactory, OperationFactory, ServerFactory
+from tests.factories import NOW, MembershipFactory, OperationFactory, ServerFactory
 from tests.hostile import BREAKOUTS
 from tests.web.browsing import signed_in
 
@@ -122,6 +125,73 @@ def test_a_line_bears_the_operation_and_the_server_it_is_about(
     assert entry["timestamp"].endswith("Z")
     assert entry["exception"].startswith("ValueError\n")
     assert "KeyError" in entry["exception"]
+
+
+@pytest.fixture
+def as_started() -> Iterator[None]:
+    """As the settings have it."""
+    logger = logging.getLogger(logs.EVENTS)
+    before = logger.level
+    logger.setLevel(django_settings.LOGGING["loggers"][logs.EVENTS]["level"])
+    yield
+    logger.setLevel(before)
+
+
+@pytest.fixture
+def staying(as_started: None) -> None:
+    """As in a process that stays: web, worker or clock."""
+    logs.write_events()
+
+
+def test_every_event_is_a_line_with_its_ids_and_states_and_without_names(
+    staying: None,
+    scripted: ScriptedDesk,
+    entries: Callable[[], list[dict[str, Any]]],
+    django_capture_on_commit_callbacks: Any,
+) -> None:
+    scripted.peer.will(peer.CALL, peer.finished())
+    with django_capture_on_commit_callbacks(execute=True):
+        operation = scripted.look(scripted.start())
+    events = Event.objects.filter(operation_id=operation.pk).order_by("pk")
+    lines = [entry for entry in entries() if entry["logger"] == logs.EVENTS]
+    own = {"event", "number", "team", "operation", "before", "after"}
+    assert [{name: line[name] for name in own & line.keys()} for line in lines] == [
+        {
+            "event": event.kind,
+            "number": str(event.pk),
+            "team": str(operation.team_id),
+            "operation": str(operation.pk),
+            **{name: event.data[name] for name in ("before", "after") if name in event.data},
+        }
+        for event in events
+    ]
+    assert lines[-1]["after"] == "Completed"
+    everywhere = {"timestamp", "level", "logger", "server"}
+    assert all(line.keys() <= own | everywhere for line in lines)
+
+
+def test_what_is_taken_back_is_no_line(
+    staying: None,
+    entries: Callable[[], list[dict[str, Any]]],
+    django_capture_on_commit_callbacks: Any,
+) -> None:
+    team = MembershipFactory().team
+    commits = django_capture_on_commit_callbacks(execute=True)
+    with commits, suppress(RuntimeError), transaction.atomic():
+        record("operation.cancel_requested", team_id=team.pk, actor=DESK, now=NOW)
+        raise RuntimeError
+    assert not entries()
+
+
+def test_a_command_writes_none_of_its_own_events(
+    as_started: None,
+    entries: Callable[[], list[dict[str, Any]]],
+    django_capture_on_commit_callbacks: Any,
+) -> None:
+    team = MembershipFactory().team
+    with django_capture_on_commit_callbacks(execute=True), transaction.atomic():
+        record("operation.cancel_requested", team_id=team.pk, actor=DESK, now=NOW)
+    assert not entries()
 
 
 def test_what_postgresql_quotes_of_a_row_is_not_logged(written: Read) -> None:

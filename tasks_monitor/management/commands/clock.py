@@ -13,6 +13,7 @@ from django.core.management.base import BaseCommand
 from django.db import DatabaseError, close_old_connections, connection
 from django.utils import timezone
 
+from mcpdesk import logs
 from mcpdesk.audit.pace import Pace
 from mcpdesk.notify import retention
 from mcpdesk.notify.claim import anything_due as anything_to_tell
@@ -45,6 +46,7 @@ class Command(BaseCommand):
         stop = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stop.set())
+        logs.write_events()
         clock = Clock()
         while not stop.wait(settings.SWEEP_INTERVAL_S):
             self._tick(clock)
