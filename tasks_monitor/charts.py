@@ -5,7 +5,7 @@ shown and nothing else, so it costs what ended in that range, whatever is older.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum, auto
@@ -85,6 +85,11 @@ class Outcomes:
     def totals(self) -> Counter[Outcome]:
         return sum(self.counts.values(), Counter())
 
+    def add(self, more: "Outcomes") -> None:
+        """Count these too, of the same span."""
+        for bucket, counts in more.counts.items():
+            self.counts.setdefault(bucket, Counter()).update(counts)
+
 
 @dataclass(frozen=True, slots=True)
 class Paces:
@@ -103,24 +108,33 @@ class Percentiles(Aggregate):
 
 
 def in_each_bucket(
-    rows: QuerySet[Any], column: str, span: Span, *by: str, **figures: Aggregate
+    rows: QuerySet[Any],
+    column: str,
+    span: Span,
+    *by: str,
+    only: Sequence[int] | None = None,
+    **figures: Aggregate,
 ) -> Iterator[tuple[Any, ...]]:
     """Of each bucket with rows of the one team: its number (from 0), then `by`, then the figures.
+
+    `only`: the numbers of the buckets that are asked for; None: all of the span.
 
     For each bucket PostgreSQL reads its part of the index (LATERAL). One query that is grouped by
     bucket takes twice as long: it works out the bucket of each row, and sorts all of them by it.
     """
+    numbers = range(span.buckets) if only is None else only
     inside = rows.filter(**{f"{column}__gte": _edge("begins"), f"{column}__lt": _edge("ends")})
     grouped = inside.order_by().values_list("team", *by).annotate(**figures)
     try:
         part, values = grouped.query.sql_with_params()
     except EmptyResultSet:
         return
-    begins, ends = _array(span.edges[:-1]), _array(span.edges[1:])
+    begins = _array(span.edges[number] for number in numbers)
+    ends = _array(span.edges[number + 1] for number in numbers)
     with connection.cursor() as cursor:
         cursor.execute(_IN_EACH.format(part), [begins, ends, *values])
-        for bucket, _, *shown in cursor.fetchall():
-            yield bucket - 1, *shown
+        for place, _, *shown in cursor.fetchall():
+            yield numbers[place - 1], *shown
 
 
 _IN_EACH: Final = """
@@ -141,24 +155,40 @@ def _edge(name: str) -> Func:
     return Func(template=f"bucket.{name}", output_field=DateTimeField())
 
 
-def paces(rows: QuerySet[Any], column: str, span: Span, took: str) -> Paces:
+def paces(
+    rows: QuerySet[Any], column: str, span: Span, took: str, only: Sequence[int] | None = None
+) -> Paces:
     """How long rows took whose moment is `column`, by the column `took` (ms)."""
     figures = {"number": Count("*"), "both": Percentiles(took)}
-    found = in_each_bucket(rows, column, span, **figures)
+    found = in_each_bucket(rows, column, span, only=only, **figures)
     return Paces(span, {bucket: Pace(count, *both) for bucket, count, both in found})
 
 
 def outcomes(member: Member, span: Span, narrow: Narrow) -> Outcomes:
     """What ended, by outcome; what broke and was not reconciled counts when it broke."""
-    ended = _history(member, narrow).filter(finished_at__isnull=False)
-    broken = _history(member, narrow).filter(state__in=NEEDS_OPERATOR)
-    found: dict[int, Counter[Outcome]] = {}
-    counted = in_each_bucket(ended, "finished_at", span, "state", "is_error", number=Count("*"))
+    found = ended(member, span, narrow)
+    found.add(broken(member, span, narrow))
+    return found
+
+
+def ended(
+    member: Member, span: Span, narrow: Narrow, only: Sequence[int] | None = None
+) -> Outcomes:
+    """What ended, by outcome: of a bucket that is over, this never changes."""
+    rows = _history(member, narrow).filter(finished_at__isnull=False)
+    found = Outcomes(span)
+    by = ("state", "is_error")
+    counted = in_each_bucket(rows, "finished_at", span, *by, only=only, number=Count("*"))
     for bucket, state, is_error, count in counted:
-        found.setdefault(bucket, Counter())[outcome_of(state, is_error)] += count
-    for bucket, count in in_each_bucket(broken, "state_since", span, number=Count("*")):
-        found.setdefault(bucket, Counter())[Outcome.BROKEN] += count
-    return Outcomes(span, found)
+        found.counts.setdefault(bucket, Counter())[outcome_of(state, is_error)] += count
+    return found
+
+
+def broken(member: Member, span: Span, narrow: Narrow) -> Outcomes:
+    """What is broken now, by when it broke."""
+    rows = _history(member, narrow).filter(state__in=NEEDS_OPERATOR)
+    counted = in_each_bucket(rows, "state_since", span, number=Count("*"))
+    return Outcomes(span, {bucket: Counter({Outcome.BROKEN: n}) for bucket, n in counted})
 
 
 def outcome_of(state: str, is_error: bool) -> Outcome:
@@ -168,10 +198,12 @@ def outcome_of(state: str, is_error: bool) -> Outcome:
     return Outcome(state)
 
 
-def server_paces(member: Member, span: Span, narrow: Narrow) -> Paces:
+def server_paces(
+    member: Member, span: Span, narrow: Narrow, only: Sequence[int] | None = None
+) -> Paces:
     """How long servers worked on what ended; what never reached one is left out."""
     reached = _history(member, narrow).filter(finished_at__isnull=False, server_ms__gt=0)
-    return paces(reached, "finished_at", span, "server_ms")
+    return paces(reached, "finished_at", span, "server_ms", only)
 
 
 def _history(member: Member, narrow: Narrow) -> QuerySet[HistoryEntry]:

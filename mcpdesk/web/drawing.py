@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
@@ -235,12 +236,14 @@ def _time_lines(scale: Sequence[int]) -> Iterator[Line]:
         yield Line(_height(line, scale), length_in_words(line))
 
 
-def _names(span: Span, zone: tzinfo) -> list[str]:
-    """What each bucket is called in words and tables."""
+@lru_cache(maxsize=8)
+def _names(span: Span, zone: tzinfo) -> tuple[str, ...]:
+    """What each bucket is called in words and tables: the same for the three charts of a page."""
     starts = [edge.astimezone(zone) for edge in span.edges]
     if span.range in (Range.MONTH, Range.QUARTER):
-        return [f"{at:%a} {at.day} {at:%b}" for at in starts[:-1]]
-    return [f"{at:%a} {at.day} {at:%b}, {at:%H:%M} to {end:%H:%M}" for at, end in pairwise(starts)]
+        return tuple(f"{at:%a} {at.day} {at:%b}" for at in starts[:-1])
+    edges = pairwise(starts)
+    return tuple(f"{at:%a} {at.day} {at:%b}, {at:%H:%M} to {end:%H:%M}" for at, end in edges)
 
 
 def _labels(span: Span, zone: tzinfo) -> Iterator[Label]:

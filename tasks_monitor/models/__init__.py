@@ -5,7 +5,13 @@ Payloads (arguments, results, questions, answers, `requestState`, credentials, t
 encrypted, and stand beside the narrow rows that every poll touches.
 """
 
-from tasks_monitor.models.history import Expectation, HistoryEntry, Tally, TallyMark
+from tasks_monitor.models.history import (
+    ChartDay,
+    Expectation,
+    HistoryEntry,
+    Tally,
+    TallyMark,
+)
 from tasks_monitor.models.operations import (
     API_KEY,
     Attempt,
@@ -31,6 +37,7 @@ __all__ = [
     "Attempt",
     "AttemptOutcome",
     "AuthKind",
+    "ChartDay",
     "Delivery",
     "DeliveryState",
     "Era",

@@ -123,6 +123,27 @@ class HistoryEntry(models.Model):
         return f"history of {self.operation_id}"
 
 
+class ChartDay(models.Model):
+    """What the charts of a team show of a day that is over: counted once, then read from here.
+
+    Medians of hours do not make that of a day, so that each time zone has days of its own.
+    """
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+", db_index=False)
+    begins = models.DateTimeField()
+    ends = models.DateTimeField()
+    # as mcpdesk.web.days writes it
+    figures = models.JSONField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["team", "begins", "ends"], name="one_chart_day"),
+        ]
+
+    def __str__(self) -> str:
+        return f"charts from {self.begins:%Y-%m-%d %H:%M} to {self.ends:%Y-%m-%d %H:%M}"
+
+
 class Expectation(models.Model):
     """How long a tool's calls usually take: learned, or set by an admin (s)."""
 

@@ -8,11 +8,11 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from approvals.pace import people_paces
 from mcpdesk.accounts.access import Member, Permission
 from mcpdesk.accounts.guard import MemberRequest, member_required
 from mcpdesk.web import dashboard, drawing
-from tasks_monitor import charts, selectors
+from mcpdesk.web.days import figures
+from tasks_monitor import selectors
 from tasks_monitor.charts import Narrow, Outcome
 from tasks_monitor.holds import in_force
 from tasks_monitor.spans import Range, span
@@ -30,8 +30,8 @@ def show(request: MemberRequest) -> HttpResponse:
     """The whole page. Its live regions ask here for themselves, by the id of their element."""
     now = datetime.now(UTC)
     if not request.htmx:
-        context = {**_now(request.member, now), **_charts(request, now)}
-        return render(request, _PAGE, {**context, **_choices(request)})
+        context = {**_now(request.member, now), **_charts(request, now), **_choices(request)}
+        return render(request, _PAGE, context)
     if request.htmx.target == "dashboard-charts":
         return render(request, f"{_PAGE}#charts", _charts(request, now))
     return render(request, f"{_PAGE}#now", _now(request.member, now))
@@ -39,9 +39,11 @@ def show(request: MemberRequest) -> HttpResponse:
 
 def _now(member: Member, now: datetime) -> dict[str, Any]:
     """How things stand: counts by state, what waits longest, the servers."""
-    servers = dashboard.servers_now(member, in_force(member.team_id), now)
+    holds = in_force(member.team_id)
+    servers = dashboard.servers_now(member, holds, now)
     return {
         "now": now,
+        "holds": holds,  # the shell shows them too, and need not ask again
         "tiles": dashboard.tiles(member),
         "waiting": dashboard.longest_waiting(member),
         "servers": servers[: dashboard.SERVER_ROWS],
@@ -54,17 +56,18 @@ def _now(member: Member, now: datetime) -> dict[str, Any]:
 
 def _charts(request: MemberRequest, now: datetime) -> dict[str, Any]:
     """The three charts of the chosen range, in the reader's zone."""
-    member, narrow = request.member, _narrow(request.GET)
+    narrow = _narrow(request.GET)
     zone = timezone.get_current_timezone()
     shown = span(Range.read(request.GET.get("range", "")), now, zone)
+    found = figures(request.member, shown, narrow)
     return {
         "range": shown.range,
         "begin": shown.begin,
         "apart_s": _APART_S[shown.range],
         "narrow": narrow,
-        "outcomes": drawing.bars(charts.outcomes(member, shown, narrow), zone),
-        "people": drawing.dots(people_paces(member, shown, narrow), zone),
-        "server": drawing.dots(charts.server_paces(member, shown, narrow), zone),
+        "outcomes": drawing.bars(found.outcomes, zone),
+        "people": drawing.dots(found.people, zone),
+        "server": drawing.dots(found.server, zone),
         "kinds": list(Outcome),
         "refresh_url": request.get_full_path(),
     }

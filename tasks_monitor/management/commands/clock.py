@@ -37,6 +37,8 @@ APPROVALS_EVERY_S = 2.0
 SEAL = "mcpdesk.audit.tasks.seal"
 KEEP = "mcpdesk.keeping.tasks.keep"
 KEEP_EVERY_S = 60.0
+CHARTS = "mcpdesk.web.tasks.keep_days"
+CHARTS_EVERY_S = 600.0
 
 
 class Command(BaseCommand):
@@ -103,6 +105,7 @@ class Clock:
             Chore(matters.EVERY_S, matters.look),
             Chore(tally.EVERY_S, tally.count),
             Chore(KEEP_EVERY_S, lambda now: ring_task(KEEP)),
+            Chore(CHARTS_EVERY_S, lambda now: ring_task(CHARTS)),
         ]
         self._sweep_approvals = Chore(APPROVALS_EVERY_S, self._look_at_approvals)
 
