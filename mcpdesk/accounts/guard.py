@@ -70,12 +70,15 @@ def member_required(
 
 
 def require(member: Member, permission: Permission) -> None:
-    """Raise PermissionDenied with a sentence unless the member's role has the permission."""
-    if not member.may(permission):
-        raise PermissionDenied(
-            f"Your role in {member.team} is {member.role.label}. "
-            f"It does not allow you to {_DOING[permission]}. An admin of the team can change that."
-        )
+    """Raise PermissionDenied with a sentence unless the member has the permission."""
+    if member.may(permission):
+        return
+    if member.service:
+        raise PermissionDenied(f"A service is not allowed to {_DOING[permission]}.")
+    raise PermissionDenied(
+        f"Your role in {member.team} is {member.role.label}. "
+        f"It does not allow you to {_DOING[permission]}. An admin of the team can change that."
+    )
 
 
 def _refusal(request: HttpRequest) -> HttpResponse | None:

@@ -39,7 +39,7 @@ def tell(operation: Operation, before: State, after: State, reason: str, now: da
     if operation.expected_by is not None and operation.expected_by <= now:
         close_alert(operation.team_id, late(operation), now)
     if after in NEEDS_OPERATOR:
-        sentence = f"{_call(operation)}: {after.label.lower()}. {_what_it_needs(operation, after)}"
+        sentence = f"{_this(operation)}: {after.label.lower()}. {_what_it_needs(operation, after)}"
         place = _place(operation)
         raise_alert(operation.team_id, _matter(operation, after), sentence, now, path=place)
     _announce(operation, before, after, reason, now)
@@ -72,7 +72,7 @@ def raise_late(operation: Operation, now: datetime) -> None:
     """Its end did not come when it was expected. In the caller's transaction, with it locked."""
     assert operation.expected_by is not None
     sentence = (
-        f"{_call(operation)}: its end was expected by {operation.expected_by:%Y-%m-%d %H:%M} UTC, "
+        f"{_this(operation)}: its end was expected by {operation.expected_by:%Y-%m-%d %H:%M} UTC, "
         "and has not come."
     )
     raise_alert(operation.team_id, late(operation), sentence, now, path=_place(operation))
@@ -80,7 +80,7 @@ def raise_late(operation: Operation, now: datetime) -> None:
 
 def raise_repair(operation: Operation, now: datetime, *, path: str) -> None:
     """A repair waits for a second person, on the page at `path`. In the caller's transaction."""
-    sentence = f"{_call(operation)}: a repair is proposed. A second person says yes or no."
+    sentence = f"{_this(operation)}: a repair is proposed. A second person says yes or no."
     raise_alert(operation.team_id, repair(operation), sentence, now, path=path)
 
 
@@ -140,6 +140,11 @@ def _outcome(operation: Operation, after: State) -> str:
 
 def _call(operation: Operation) -> str:
     return f"{operation.server.name}, “{operation.tool_name[:60]}”"
+
+
+def _this(operation: Operation) -> str:
+    """Which call, among others of its tool: the history and ./desk timeline find it by that."""
+    return f"{_call(operation)} ({str(operation.pk)[:8]})"
 
 
 def _matter(operation: Operation, state: State) -> str:

@@ -79,6 +79,8 @@ def test_arguments_are_for_who_may_see_those_of_everybody(auditor: Caller, team:
     bot = service(team)
     answer = bot.post("/exports", {"subject": "operations", "payloads": True})
     assert answer.status_code == 403
+    said = answer.json()["detail"]
+    assert said == "A service is not allowed to see this team's arguments and results."
     assert "arguments" not in _file(bot, _begin(bot))
 
 

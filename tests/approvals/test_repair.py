@@ -376,7 +376,8 @@ def test_the_alert_of_a_proposal_names_the_call(broken: Operation, operator: Mem
     two(broken)
     proposed(broken, operator)
     sentence = Alert.objects.get(matter=f"repair:{broken.pk}").sentence
-    assert sentence.startswith(f"{broken.server.name}, “{broken.tool_name}”: a repair is proposed")
+    call = f"{broken.server.name}, “{broken.tool_name}” ({str(broken.pk)[:8]})"
+    assert sentence.startswith(f"{call}: a repair is proposed")
 
 
 def test_a_task_that_somebody_attached_is_not_said_to_be_made_by_the_server(

@@ -114,7 +114,8 @@ def test_what_cannot_go_on_is_one_alert_until_somebody_reconciles_it(
     operation = begin(scripted)
     assert open_alerts() == [begin.__name__]
     assert look(scripted, 60) == [begin.__name__]
-    assert operation.tool_name in Alert.objects.get().sentence
+    call = f"“{operation.tool_name}” ({str(operation.pk)[:8]})"
+    assert call in Alert.objects.get().sentence
 
     reconcile(
         operation.pk,
