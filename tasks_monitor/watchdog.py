@@ -2,12 +2,15 @@
 
 import logging
 import threading
+from datetime import datetime, timedelta
 
 from django.db import Error, close_old_connections, connection
 from django.utils import timezone
 
 from mcpdesk.notify.claim import anything_due
 from mcpdesk.notify.deliver import deliver
+from tasks_monitor.engine.doorbell import ring
+from tasks_monitor.engine.heartbeat import last_beat
 from tasks_monitor.engine.watch import EVERY_S, Watch
 
 logger = logging.getLogger(__name__)
@@ -20,6 +23,7 @@ def watch(stop: threading.Event) -> None:
         close_old_connections()
         try:
             watcher.look(timezone.now())
+            _ring_instead_of_the_clock(timezone.now())
             if "clock" in watcher.missing and anything_due(timezone.now()):
                 deliver(timezone.now)
         except Error as error:
@@ -27,6 +31,13 @@ def watch(stop: threading.Event) -> None:
         except Exception:
             logger.exception("could not watch the clock")
     connection.close()
+
+
+def _ring_instead_of_the_clock(now: datetime) -> None:
+    """Where no clock rings, workers would seem to be gone as well, and would take nothing up."""
+    seen = last_beat("clock")
+    if seen is None or now - seen > timedelta(seconds=EVERY_S):
+        ring()
 
 
 def start(stop: threading.Event) -> threading.Thread:

@@ -5,13 +5,14 @@ from datetime import datetime, timedelta
 from unittest import mock
 
 import pytest
+import time_machine
 from django.db import OperationalError
 
 from mcpdesk.accounts.models import Role, Team
 from mcpdesk.audit.models import Event
 from mcpdesk.notify.models import Alert, Message
 from tasks_monitor import tasks, watchdog
-from tasks_monitor.engine.heartbeat import EXPECTED, beat
+from tasks_monitor.engine.heartbeat import EXPECTED, beat, last_beat
 from tasks_monitor.engine.watch import Watch
 from tasks_monitor.management.commands.clock import Clock
 from tests.factories import NOW, MembershipFactory, TeamFactory
@@ -101,6 +102,23 @@ def test_a_worker_that_is_ready_watches_the_clock(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(watchdog, "start", started.append)
     tasks.watch_the_clock()
     assert started == [tasks.stopping]
+
+
+@pytest.mark.parametrize(("seconds", "rung"), [(0, False), (19, False), (21, True)])
+def test_a_worker_that_no_clock_rings_rings_by_itself_and_is_not_taken_for_gone(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, rung: bool
+) -> None:
+    seen(0)
+    stop = mock.Mock(spec=threading.Event)
+    stop.wait.side_effect = [False, True]
+    ring = mock.Mock(side_effect=lambda: beat("worker", at(seconds)))
+    monkeypatch.setattr(watchdog, "ring", ring)
+    monkeypatch.setattr(watchdog, "close_old_connections", lambda: None)
+    monkeypatch.setattr(watchdog, "connection", mock.Mock())
+    with time_machine.travel(at(seconds), tick=False):
+        watchdog.watch(stop)
+    assert ring.called is rung
+    assert (last_beat("worker") == at(seconds)) is (rung or not seconds)
 
 
 def test_the_watchdog_goes_on_when_the_database_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
