@@ -87,7 +87,7 @@ def _check(caller: Caller, scope: Scope) -> None:
 
 
 def _caller(request: HttpRequest, now: datetime) -> Caller:
-    secret = _secret(request)
+    secret = secret_in(request.headers.get("Authorization", ""))
     token = tokens.find(secret, now) if secret else None
     member = tokens.holder(token, now) if token is not None else None
     if token is None or member is None:
@@ -96,8 +96,9 @@ def _caller(request: HttpRequest, now: datetime) -> Caller:
     return Caller(token, member, now)
 
 
-def _secret(request: HttpRequest) -> str:
-    scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
+def secret_in(authorization: str) -> str:
+    """The token that an Authorization header carries, however it is written; empty: none."""
+    scheme, _, secret = authorization.partition(" ")
     return secret.strip() if scheme.lower() == "bearer" else ""
 
 

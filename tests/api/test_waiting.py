@@ -179,6 +179,21 @@ async def test_only_so_many_answers_of_a_token_are_held(
         await _until(lambda: layer.groups.get("team.7"))
 
 
+@pytest.mark.parametrize("written", [b"bearer x", b"BEARER   x", b"Bearer x "])
+async def test_a_token_is_one_token_however_its_header_is_written(
+    desk: Desk, layer: Layer, monkeypatch: pytest.MonkeyPatch, written: bytes
+) -> None:
+    monkeypatch.setattr(waiting, "MOST_HELD", 1)
+    held = HeldAnswers(desk)
+    same = _scope("wait=30")
+    same["headers"] = [(b"authorization", written)]
+    async with _asking(desk, _scope("wait=30"), held) as (first, _, _):
+        await _until(lambda: layer.groups.get("team.7"))
+        async with _asking(desk, same, held) as (second, sent, _):
+            await asyncio.wait_for(second, 5)
+        assert (sent[1]["body"], first.done()) == (b"not yet", False)
+
+
 async def test_a_start_keeps_its_status_and_says_where_it_is(desk: Desk, layer: Layer) -> None:
     async with _asking(desk, _scope("wait=30", "POST", "/api/v1/operations")) as (task, sent, _):
         await _until(lambda: len(desk.asked) >= 2)
