@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from asgiref.sync import async_to_sync
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 
 from mcpdesk.audit.log import Actor, record
 from mcpdesk.mcp.outcomes import (
@@ -94,8 +95,7 @@ def change_server(
 
     The address never changes: a task id means nothing on another server.
     """
-    # without the key: whoever approves, or starts, a call of it meanwhile writes rows that name it
-    server = Server.objects.select_for_update(no_key=True).get(pk=server_id)
+    server = _locked().get(pk=server_id)
     if credential is None and auth_kind == server.auth_kind:
         credential = server.credential
     _check(name, server.url, identity, auth_kind, credential, questions_to)
@@ -133,12 +133,20 @@ def change_server(
 @transaction.atomic
 def pause_server(server_id: int, *, paused: bool, actor: Actor, now: datetime) -> Server:
     """Stop sending to the server, or go on; touches nothing that another admin may be changing."""
-    server = Server.objects.select_for_update().get(pk=server_id)
+    server = _locked().defer("credential", "discovery").get(pk=server_id)
     if server.paused != paused:
         server.paused = paused
         server.save(update_fields=["paused"])
         _record(server, "server.changed", actor, now, fields="paused")
     return server
+
+
+def _locked() -> QuerySet[Server]:
+    """Servers, locked until the transaction ends.
+
+    Without the key: whoever approves, or starts, a call of one meanwhile writes rows that name it.
+    """
+    return Server.objects.select_for_update(no_key=True)
 
 
 def _check(
@@ -194,7 +202,7 @@ def test_server(server_id: int, *, actor: Actor, now: datetime) -> Server:
     server = Server.objects.get(pk=server_id)
     found, tools = async_to_sync(_look)(server)
     with transaction.atomic():
-        server = Server.objects.select_for_update().get(pk=server_id)
+        server = _locked().get(pk=server_id)
         _keep_discovery(server, found, now)
         if tools is not None:
             _keep_listing(server, tools, now)
@@ -256,8 +264,7 @@ def _keep_listing(server: Server, tools: Any, now: datetime) -> None:
 @transaction.atomic
 def keep_newer_tools(server_id: int, tools: ToolList, now: datetime) -> None:
     """Keep a list that was read on the way to something else."""
-    servers = Server.objects.select_for_update(no_key=True).defer("credential")
-    keep_tools(servers.get(pk=server_id), tools, now)
+    keep_tools(_locked().defer("credential").get(pk=server_id), tools, now)
 
 
 def keep_tools(server: Server, tools: ToolList, now: datetime) -> None:

@@ -6,6 +6,8 @@ from typing import Any
 from unittest import mock
 
 import pytest
+from cryptography.fernet import Fernet
+from django.db import connection, transaction
 
 from mcpdesk.audit.models import Event
 from mcpdesk.mcp.tools import RejectedTool
@@ -298,6 +300,36 @@ def test_a_pause_takes_back_nothing_that_another_admin_changed(scripted: Scripte
     assert (server.paused, server.max_in_flight) == (True, 3)
     kept = Event.objects.filter(server_id=server.pk, kind="server.changed").order_by("id")
     assert [event.data["fields"] for event in kept] == ["max_in_flight", "paused"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_pause_waits_for_nobody_who_starts_a_call_meanwhile(scripted: ScriptedDesk) -> None:
+    def pause() -> Server:
+        with connection.cursor() as cursor:
+            cursor.execute("SET lock_timeout = '1s'")
+        try:
+            who = {"actor": scripted.actor, "now": scripted.clock.now}
+            return pause_server(scripted.server.pk, paused=True, **who)
+        finally:
+            with connection.cursor() as cursor:
+                cursor.execute("RESET lock_timeout")
+
+    with transaction.atomic(), connection.cursor() as cursor:
+        scripted.start()
+        # its row names the server: PostgreSQL locks that one's key, as it would at the commit
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        (paused,) = side_by_side(pause)
+
+    assert isinstance(paused, Server), paused
+
+
+def test_a_pause_opens_nothing_that_is_sealed(scripted: ScriptedDesk, settings: Any) -> None:
+    server = added(scripted, auth_kind=AuthKind.BEARER, credential=TOKEN)
+    settings.ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
+
+    pause_server(server.pk, paused=True, actor=scripted.actor, now=scripted.clock.now)
+
+    assert Server.objects.values_list("paused", flat=True).get(pk=server.pk)
 
 
 def test_a_tool_listed_twice_stays_callable(scripted: ScriptedDesk) -> None:
