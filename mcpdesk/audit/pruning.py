@@ -1,5 +1,6 @@
 """Removes the oldest part of a team's log: whole sealed batches, whose seals stay and say so."""
 
+from collections.abc import Callable
 from datetime import datetime
 
 from django.db import connection, transaction
@@ -33,19 +34,32 @@ def prunable(team: Team, before: datetime) -> QuerySet[Seal]:
     return there.order_by("number")
 
 
-def prune(team: Team, before: datetime, now: datetime | None = None) -> int:
+def prune(
+    team: Team,
+    before: datetime,
+    now: datetime | None = None,
+    *,
+    go_on: Callable[[], bool] = lambda: True,
+    told: Callable[[int], object] = lambda events: None,
+) -> int:
     """Remove the events of all prunable() batches; returns how many events that were.
 
-    One transaction for each batch. Raises Refused where the log is being sealed at this moment.
+    One transaction for each batch: `go_on` is asked before it, and `told` how many events it
+    removes is part of it. Raises Refused where the log is being sealed at this moment: batches
+    that went before that are gone.
     """
     removed = 0
     for number in list(prunable(team, before).values_list("number", flat=True)):
-        removed += _prune(team, number, before, now or timezone.now())
+        if not go_on():
+            break
+        removed += _prune(team, number, before, now or timezone.now(), told)
     return removed
 
 
 @transaction.atomic(durable=True)
-def _prune(team: Team, number: int, before: datetime, now: datetime) -> int:
+def _prune(
+    team: Team, number: int, before: datetime, now: datetime, told: Callable[[int], object]
+) -> int:
     team_id = team.pk
     legal.keep_as_they_are(team_id)
     be_alone_with_it()
@@ -68,4 +82,5 @@ def _prune(team: Team, number: int, before: datetime, now: datetime) -> int:
         )
         removed = int(cursor.rowcount)
         cursor.execute("SELECT set_config(%s, '', true)", [PRUNING])
+    told(removed)
     return removed

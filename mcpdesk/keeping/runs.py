@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from django.db import transaction
-
 from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import Team
 from mcpdesk.audit.log import CLOCK, Actor, record
@@ -29,11 +27,10 @@ MOST_S: Final = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What a run deleted. `is_done` False: its time was over, and something may be left."""
+    """What a run deleted: the payloads of so many operations, and so many events of the log."""
 
     operations: int = 0
     events: int = 0
-    is_done: bool = True
 
 
 def run_all(now: datetime) -> None:
@@ -49,42 +46,50 @@ def run_all(now: datetime) -> None:
 def run(
     team: Team, now: datetime, *, actor: Actor = CLOCK, go_on: Callable[[], bool] = lambda: True
 ) -> Ran:
-    """Delete what this team does not keep any longer as of `now` (aware UTC)."""
+    """Delete what this team does not keep any longer as of `now` (aware UTC).
+
+    `go_on` is asked before each transaction; once it says no, the rest waits for the next run.
+    """
     kept = settings.of(team.pk)
-    operations, is_done = _delete_payloads(team, kept.payload_days, now, actor, go_on)
-    events = _prune_log(team, kept.log_days, now, actor) if kept.log_days is not None else 0
-    return Ran(operations, events, is_done)
+    operations = events = 0
+    if kept.payload_days is not None:
+        operations = _delete_payloads(team, kept.payload_days, now, actor, go_on)
+    if kept.log_days is not None:
+        events = _prune_log(team, kept.log_days, now, actor, go_on)
+    return Ran(operations, events)
 
 
 def _delete_payloads(
-    team: Team, days: int | None, now: datetime, actor: Actor, go_on: Callable[[], bool]
-) -> tuple[int, bool]:
-    if days is None:
-        return 0, True
+    team: Team, days: int, now: datetime, actor: Actor, go_on: Callable[[], bool]
+) -> int:
     operations = 0
     while go_on():
         deleted = delete_some(team, moment(days, now), now, days=days, actor=actor)
         if not deleted.operations:
-            return operations, True
+            break
         operations += deleted.operations
-    return operations, False
+    return operations
 
 
-def _prune_log(team: Team, days: int, now: datetime, actor: Actor) -> int:
-    """Whole sealed batches; their seals, which stay and are signed, say when they went."""
+def _prune_log(
+    team: Team, days: int, now: datetime, actor: Actor, go_on: Callable[[], bool]
+) -> int:
+    """Whole sealed batches, each with its event; their seals, which stay, say when they went."""
+    gone: list[int] = []
+
+    def told(events: int) -> None:
+        gone.append(events)
+        record(
+            "retention.log_pruned",
+            team_id=team.pk,
+            actor=actor,
+            now=now,
+            events=events,
+            days=days,
+        )
+
     try:
-        events = prune(team, moment(days, now), now)
+        prune(team, moment(days, now), now, go_on=go_on, told=told)
     except Refused:
-        logger.info("the log is being sealed: it is pruned next time")
-        return 0
-    if events:
-        with transaction.atomic():
-            record(
-                "retention.log_pruned",
-                team_id=team.pk,
-                actor=actor,
-                now=now,
-                events=events,
-                days=days,
-            )
-    return events
+        logger.info("the log is being sealed: the rest of it is pruned next time")
+    return sum(gone)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import Team
+from mcpdesk.audit import pruning
 from mcpdesk.audit.log import Actor
 from mcpdesk.audit.models import Event, Seal
 from mcpdesk.audit.sealing import seal_due
@@ -20,6 +21,7 @@ from tests.factories import NOW, OperationFactory
 pytestmark = pytest.mark.django_db(transaction=True)
 
 LATER = NOW + timedelta(days=91)
+EVEN_LATER = LATER + timedelta(days=1)
 
 
 def test_a_team_keeps_everything_for_ever_until_it_says_otherwise(team: Team, actor: Actor) -> None:
@@ -81,6 +83,29 @@ class TestTheLog:
         runs.run(sealed, LATER)
         assert runs.run(sealed, LATER) == runs.Ran(0, 0)
         assert Event.objects.count() == 1
+
+    @pytest.fixture
+    def two_batches(self, sealed: Team, actor: Actor) -> Team:
+        settings.change(sealed, Kept(None, 91), actor=actor, now=NOW)
+        seal_due(NOW)
+        return sealed
+
+    def test_a_run_whose_time_is_over_leaves_the_rest_for_the_next_one(
+        self, two_batches: Team
+    ) -> None:
+        turns = iter([True, False])
+        assert runs.run(two_batches, EVEN_LATER, go_on=lambda: next(turns)) == runs.Ran(0, 1)
+        assert runs.run(two_batches, EVEN_LATER) == runs.Ran(0, 1)
+
+    def test_what_went_is_on_record_also_where_the_rest_is_refused(
+        self, two_batches: Team, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Somebody begins to seal the log after the first of two batches went."""
+        turns = iter([True, False])
+        monkeypatch.setattr(pruning, "have_chain", lambda team_id: next(turns))
+        assert runs.run(two_batches, EVEN_LATER) == runs.Ran(0, 1)
+        event = Event.objects.get(kind="retention.log_pruned")
+        assert event.data == {"events": 1, "days": 91}
 
     def test_nothing_goes_before_its_time_or_under_a_hold(self, sealed: Team, actor: Actor) -> None:
         assert runs.run(sealed, LATER - timedelta(days=1)).events == 0
