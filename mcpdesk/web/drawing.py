@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import lru_cache
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from tasks_monitor.charts import Outcome, Outcomes, Pace, Paces
 from tasks_monitor.lengths import length_in_words
@@ -52,8 +52,7 @@ class Label:
     spare: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A piece of a bar, of one outcome."""
 
     outcome: Outcome
@@ -61,8 +60,7 @@ class Piece:
     height: float
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(NamedTuple):
     """What ended in one bucket; `words` say it all."""
 
     x: float
@@ -71,8 +69,7 @@ class Bar:
     words: str
 
 
-@dataclass(frozen=True, slots=True)
-class Dot:
+class Dot(NamedTuple):
     """How long it took in one bucket; `words` say it all."""
 
     x: float
@@ -81,8 +78,7 @@ class Dot:
     words: str
 
 
-@dataclass(frozen=True, slots=True)
-class Stroke:
+class Stroke(NamedTuple):
     """A line between the dots of two buckets that stand beside each other."""
 
     x1: float

@@ -5,7 +5,7 @@ ten times what it does here.
 """
 
 from collections.abc import Iterable
-from typing import Any, Final
+from itertools import chain
 
 from django import template
 from django.utils.html import escape
@@ -16,58 +16,69 @@ from tasks_monitor.lengths import length_in_words
 
 register = template.Library()
 
-_BAR: Final = '<g class="chart-bar"><title>{}</title>{}</g>'
-_PIECE: Final = (
-    '<rect x="{}%" y="{}" width="{}%" height="{}" fill="url(#pattern-{})" class="piece piece-{}"/>'
-)
-_STROKE: Final = '<line class="stroke stroke-{}" x1="{}%" y1="{}" x2="{}%" y2="{}"/>'
-_DOT: Final = (
-    '<g class="chart-dot"><title>{}</title><svg x="{}%" y="{}" overflow="visible">'
-    '<path class="point-ninetieth" d="M0-4 4 3H-4z"/></svg>'
-    '<circle class="point-median" cx="{}%" cy="{}" r="3.5"/></g>'
-)
-_ROW: Final = '<tr><th scope="row">{}</th>{}</tr>'
-_NUMBER: Final = '<td class="number">{}</td>'
-
 
 @register.simple_tag
 def chart_bars(chart: Bars) -> SafeString:
     """The bars, each with the words that say it all."""
-    return _each(_BAR, ((escape(bar.words), _pieces(bar)) for bar in chart.bars))
+    return _joined(
+        f'<g class="chart-bar"><title>{escape(bar.words)}</title>{_pieces(bar)}</g>'
+        for bar in chart.bars
+    )
 
 
-def _pieces(bar: Bar) -> SafeString:
-    places = ((bar.x, one.y, bar.width, one.height, one.outcome, one.outcome) for one in bar.pieces)
-    return _each(_PIECE, places)
+def _pieces(bar: Bar) -> str:
+    place = f'x="{bar.x}%" width="{bar.width}%"'
+    return "".join(
+        f'<rect {place} y="{y}" height="{height}"'
+        f' fill="url(#pattern-{outcome})" class="piece piece-{outcome}"/>'
+        for outcome, y, height in bar.pieces
+    )
 
 
 @register.simple_tag
 def chart_dots(chart: Dots) -> SafeString:
     """The dots over the lines that join them."""
-    strokes = ((one.kind, one.x1, one.y1, one.x2, one.y2) for one in chart.strokes)
-    dots = ((escape(dot.words), dot.x, dot.ninetieth_y, dot.x, dot.median_y) for dot in chart.dots)
-    return _each(_STROKE, strokes) + _each(_DOT, dots)
+    strokes = (
+        f'<line class="stroke stroke-{kind}" x1="{x1}%" y1="{y1}" x2="{x2}%" y2="{y2}"/>'
+        for x1, y1, x2, y2, kind in chart.strokes
+    )
+    dots = (
+        f'<g class="chart-dot"><title>{escape(words)}</title>'
+        f'<svg x="{x}%" y="{ninetieth_y}" overflow="visible">'
+        f'<path class="point-ninetieth" d="M0-4 4 3H-4z"/></svg>'
+        f'<circle class="point-median" cx="{x}%" cy="{median_y}" r="3.5"/></g>'
+        for x, median_y, ninetieth_y, words in chart.dots
+    )
+    return _joined(chain(strokes, dots))
 
 
 @register.simple_tag
 def bars_table(chart: Bars) -> SafeString:
     """A row for each time: how many came to each outcome."""
-    return _rows((name, [f"{count:,}" for count in counts]) for name, counts in chart.rows)
+    return _joined(_row(name, (f"{count:,}" for count in counts)) for name, counts in chart.rows)
 
 
 @register.simple_tag
 def dots_table(chart: Dots) -> SafeString:
     """A row for each time: how many there were, and how long half and nine tenths of them took."""
-    return _rows(
-        (name, [f"{pace.count:,}", *map(length_in_words, (pace.median_ms, pace.ninetieth_ms))])
+    return _joined(
+        _row(
+            name,
+            (
+                f"{pace.count:,}",
+                length_in_words(pace.median_ms),
+                length_in_words(pace.ninetieth_ms),
+            ),
+        )
         for name, pace in chart.rows
     )
 
 
-def _rows(rows: Iterable[tuple[str, list[str]]]) -> SafeString:
-    return _each(_ROW, ((escape(name), _each(_NUMBER, zip(numbers))) for name, numbers in rows))
+def _row(name: str, numbers: Iterable[str]) -> str:
+    cells = "".join(f'<td class="number">{number}</td>' for number in numbers)
+    return f'<tr><th scope="row">{escape(name)}</th>{cells}</tr>'
 
 
-def _each(form: str, filled: Iterable[tuple[Any, ...]]) -> SafeString:
-    """The form, filled with numbers and names of ours and with what was escaped, in a row."""
-    return mark_safe("".join(form.format(*places) for places in filled))  # noqa: S308
+def _joined(parts: Iterable[str]) -> SafeString:
+    """Parts that were made of numbers and names of ours, and of what was escaped."""
+    return mark_safe("".join(parts))  # noqa: S308
