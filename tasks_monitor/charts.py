@@ -111,11 +111,10 @@ def in_each_bucket(
     rows: QuerySet[Any],
     column: str,
     span: Span,
-    *by: str,
     only: Sequence[int] | None = None,
     **figures: Aggregate,
 ) -> Iterator[tuple[Any, ...]]:
-    """Of each bucket with rows of the one team: its number (from 0), then `by`, then the figures.
+    """Of each bucket with rows of the one team: its number (from 0), then the figures.
 
     `only`: the numbers of the buckets that are asked for; None: all of the span.
 
@@ -124,7 +123,7 @@ def in_each_bucket(
     """
     numbers = range(span.buckets) if only is None else only
     inside = rows.filter(**{f"{column}__gte": _edge("begins"), f"{column}__lt": _edge("ends")})
-    grouped = inside.order_by().values_list("team", *by).annotate(**figures)
+    grouped = inside.order_by().values_list("team").annotate(**figures)
     try:
         part, values = grouped.query.sql_with_params()
     except EmptyResultSet:
@@ -160,50 +159,51 @@ def paces(
 ) -> Paces:
     """How long rows took whose moment is `column`, by the column `took` (ms)."""
     figures = {"number": Count("*"), "both": Percentiles(took)}
-    found = in_each_bucket(rows, column, span, only=only, **figures)
+    found = in_each_bucket(rows, column, span, only, **figures)
     return Paces(span, {bucket: Pace(count, *both) for bucket, count, both in found})
 
 
-def outcomes(member: Member, span: Span, narrow: Narrow) -> Outcomes:
-    """What ended, by outcome; what broke and was not reconciled counts when it broke."""
-    found = ended(member, span, narrow)
-    found.add(broken(member, span, narrow))
-    return found
+#: What ended with which outcome; a tool's own error is one apart.
+_ENDED: Final = {
+    Outcome.COMPLETED: Q(state=State.COMPLETED, is_error=False),
+    Outcome.TOOL_ERROR: Q(state=State.COMPLETED, is_error=True),
+    Outcome.FAILED: Q(state=State.FAILED),
+    Outcome.DENIED: Q(state=State.DENIED),
+    Outcome.EXPIRED: Q(state=State.EXPIRED),
+    Outcome.CANCELLED: Q(state=State.CANCELLED),
+}
+_REACHED: Final = Q(server_ms__gt=0)
 
 
 def ended(
     member: Member, span: Span, narrow: Narrow, only: Sequence[int] | None = None
-) -> Outcomes:
-    """What ended, by outcome: of a bucket that is over, this never changes."""
+) -> tuple[Outcomes, Paces]:
+    """What ended, by outcome, and how long servers worked on it: read once for both.
+
+    What never reached a server is left out of the latter. Of a bucket that is over, neither
+    changes any more.
+    """
     rows = _history(member, narrow).filter(finished_at__isnull=False)
-    found = Outcomes(span)
-    by = ("state", "is_error")
-    counted = in_each_bucket(rows, "finished_at", span, *by, only=only, number=Count("*"))
-    for bucket, state, is_error, count in counted:
-        found.counts.setdefault(bucket, Counter())[outcome_of(state, is_error)] += count
-    return found
+    figures: dict[str, Aggregate] = {
+        **{outcome: Count("state", filter=which) for outcome, which in _ENDED.items()},
+        "reached": Count("state", filter=_REACHED),
+        "both": Percentiles("server_ms", filter=_REACHED),
+    }
+    counts, took = Outcomes(span), Paces(span)
+    for bucket, *numbers in in_each_bucket(rows, "finished_at", span, only, **figures):
+        *of_each, reached, both = numbers
+        found = zip(_ENDED, of_each, strict=True)
+        counts.counts[bucket] = Counter({outcome: count for outcome, count in found if count})
+        if reached:
+            took.paces[bucket] = Pace(reached, *both)
+    return counts, took
 
 
 def broken(member: Member, span: Span, narrow: Narrow) -> Outcomes:
-    """What is broken now, by when it broke."""
+    """What is broken now and was not reconciled, by when it broke."""
     rows = _history(member, narrow).filter(state__in=NEEDS_OPERATOR)
     counted = in_each_bucket(rows, "state_since", span, number=Count("*"))
     return Outcomes(span, {bucket: Counter({Outcome.BROKEN: n}) for bucket, n in counted})
-
-
-def outcome_of(state: str, is_error: bool) -> Outcome:
-    """The outcome of an operation that ended; a tool's own error is one apart."""
-    if state == State.COMPLETED and is_error:
-        return Outcome.TOOL_ERROR
-    return Outcome(state)
-
-
-def server_paces(
-    member: Member, span: Span, narrow: Narrow, only: Sequence[int] | None = None
-) -> Paces:
-    """How long servers worked on what ended; what never reached one is left out."""
-    reached = _history(member, narrow).filter(finished_at__isnull=False, server_ms__gt=0)
-    return paces(reached, "finished_at", span, "server_ms", only)
 
 
 def _history(member: Member, narrow: Narrow) -> QuerySet[HistoryEntry]:

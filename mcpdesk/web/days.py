@@ -80,11 +80,8 @@ def _keep(member: Member, shown: Span, now: datetime) -> None:
 
 
 def _counted(member: Member, shown: Span, narrow: Narrow, only: Sequence[int]) -> Figures:
-    return Figures(
-        charts.ended(member, shown, narrow, only),
-        people_paces(member, shown, narrow, only),
-        charts.server_paces(member, shown, narrow, only),
-    )
+    outcomes, server = charts.ended(member, shown, narrow, only)
+    return Figures(outcomes, people_paces(member, shown, narrow, only), server)
 
 
 def _kept(member: Member, shown: Span) -> dict[int, Any]:

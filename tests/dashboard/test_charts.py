@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from approvals.models import Approval
-from approvals.pace import people_paces
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.models import Role
-from tasks_monitor.charts import Narrow, Outcome, outcomes, server_paces
+from mcpdesk.web.days import figures
+from tasks_monitor.charts import Narrow, Outcome
 from tasks_monitor.models import HistoryEntry, Server
 from tasks_monitor.spans import Range, span
-from tasks_monitor.states import State
+from tasks_monitor.states import TERMINAL, State
 from tests.factories import NOW, ApprovalFactory, OperationFactory, ServerFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -59,20 +59,21 @@ def decided(server: Server, minutes: float, **columns: Any) -> None:
 
 
 def test_every_end_is_counted_as_what_it_was(member: Member, server: Server) -> None:
-    for state in (State.COMPLETED, State.FAILED, State.DENIED, State.EXPIRED, State.CANCELLED):
+    for state in TERMINAL:
         ended(server, state)
     ended(server, State.COMPLETED, is_error=True)
+    ended(server, State.FAILED, is_error=True)
     for state in (State.LOST, State.UNKNOWN, State.STUCK):
         broken(server, state)
     OperationFactory(server=server, state=State.WORKING)
-    counts = outcomes(member, DAY, ANY).counts
-    assert counts == {23: {**dict.fromkeys(Outcome, 1), Outcome.BROKEN: 3}}
+    counts = figures(member, DAY, ANY).outcomes.counts
+    assert counts == {23: {**dict.fromkeys(Outcome, 1), Outcome.FAILED: 2, Outcome.BROKEN: 3}}
 
 
 def test_each_end_stands_in_the_bucket_of_its_time(member: Member, server: Server) -> None:
     for at in (DAY.begin - MINUTE, DAY.begin, DAY.begin + 59 * MINUTE, DAY.edges[1], DAY.end):
         ended(server, State.COMPLETED, at)
-    found = outcomes(member, DAY, ANY).counts
+    found = figures(member, DAY, ANY).outcomes.counts
     assert {number: counts.total() for number, counts in found.items()} == {0: 2, 1: 1}
 
 
@@ -81,22 +82,22 @@ def test_nothing_of_another_team_is_counted(member: Member) -> None:
     ended(other, State.COMPLETED, server_ms=5)
     broken(other, State.LOST)
     decided(other, 3)
-    assert outcomes(member, DAY, ANY).counts == {}
-    assert server_paces(member, DAY, ANY).paces == {}
-    assert people_paces(member, DAY, ANY).paces == {}
+    assert figures(member, DAY, ANY).outcomes.counts == {}
+    assert figures(member, DAY, ANY).server.paces == {}
+    assert figures(member, DAY, ANY).people.paces == {}
 
 
 def test_the_median_and_the_90th_percentile_are_exact(member: Member, server: Server) -> None:
     for ms in range(100, 1_100, 100):
         ended(server, State.COMPLETED, server_ms=ms)
-    pace = server_paces(member, DAY, ANY).paces[23]
+    pace = figures(member, DAY, ANY).server.paces[23]
     assert (pace.count, pace.median_ms, pace.ninetieth_ms) == (10, 550, 910)
 
 
 def test_what_never_reached_a_server_does_not_count_as_fast(member: Member, server: Server) -> None:
     ended(server, State.DENIED)
     ended(server, State.COMPLETED, server_ms=7)
-    assert server_paces(member, DAY, ANY).paces[23].count == 1
+    assert figures(member, DAY, ANY).server.paces[23].count == 1
 
 
 def test_people_are_measured_from_the_question_to_the_decision(
@@ -105,7 +106,7 @@ def test_people_are_measured_from_the_question_to_the_decision(
     for minutes in (1, 2, 9):
         decided(server, minutes)
     ApprovalFactory(input_request__operation__server=server)
-    pace = people_paces(member, DAY, ANY).paces[23]
+    pace = figures(member, DAY, ANY).people.paces[23]
     assert (pace.count, pace.median_ms) == (3, 120_000)
 
 
@@ -119,6 +120,6 @@ def test_a_server_and_a_tool_narrow_every_chart(member: Member, server: Server, 
         decided(one, 1, tool_name="another")
     narrow = Narrow(server.pk, tool)
     expected = 1 if tool else 2
-    assert outcomes(member, DAY, narrow).totals.total() == expected
-    assert server_paces(member, DAY, narrow).paces[23].count == expected
-    assert people_paces(member, DAY, narrow).paces[23].count == expected
+    assert figures(member, DAY, narrow).outcomes.totals.total() == expected
+    assert figures(member, DAY, narrow).server.paces[23].count == expected
+    assert figures(member, DAY, narrow).people.paces[23].count == expected

@@ -7,12 +7,11 @@ from zoneinfo import ZoneInfo
 import pytest
 import time_machine
 
-from approvals.pace import people_paces
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.models import Role
 from mcpdesk.web import days, tasks
 from mcpdesk.web.days import Figures, figures
-from tasks_monitor.charts import Narrow, Outcome, outcomes, server_paces
+from tasks_monitor.charts import Narrow, Outcome
 from tasks_monitor.management.commands import clock
 from tasks_monitor.models import ChartDay, HistoryEntry, Server
 from tasks_monitor.spans import Range, Span, span
@@ -64,12 +63,7 @@ def past(server: Server) -> None:
 def test_what_is_kept_is_what_was_counted(member: Member, wanted: Range) -> None:
     later = NOW + timedelta(hours=11)  # what was decided is of a day that is over
     shown = span(wanted, later, UTC)
-    counted = Figures(
-        outcomes(member, shown, ANY),
-        people_paces(member, shown, ANY),
-        server_paces(member, shown, ANY),
-    )
-    assert figures(member, shown, ANY) == counted
+    counted = figures(member, shown, ANY)
     days.keep(later)
     assert figures(member, shown, ANY) == counted
     assert counted.outcomes.totals.total() and counted.server.paces and counted.people.paces
@@ -130,9 +124,9 @@ def test_each_zone_of_the_teams_people_has_days_of_its_own(member: Member) -> No
     MembershipFactory(team=member.team, user__time_zone="Mars/Olympus")
     MembershipFactory(team=member.team, user__time_zone="Asia/Tokyo", user__is_active=False)
     shown = span(Range.MONTH, NOW, ZoneInfo("Asia/Kolkata"))
-    counted = outcomes(member, shown, ANY)
+    counted = figures(member, shown, ANY)
     days.keep(NOW)
-    assert figures(member, shown, ANY).outcomes == counted
+    assert figures(member, shown, ANY) == counted
     assert ChartDay.objects.filter(begins__in=shown.edges).count() == 29
     assert ChartDay.objects.count() == 2 * 89
 
@@ -158,7 +152,9 @@ def test_once_they_are_kept_no_day_before_today_is_counted(
     member: Member, django_assert_num_queries: Any
 ) -> None:
     days.keep(NOW)
-    with django_assert_num_queries(5) as asked:  # what is kept, three charts, what is broken
+    with django_assert_num_queries(
+        4
+    ) as asked:  # what is kept, what ended, what was decided, what is broken
         seen(member)
     yesterday = f"{NOW - DAY:%Y-%m-%d}"
     counting = [one["sql"] for one in asked.captured_queries if "server_ms" in one["sql"]]

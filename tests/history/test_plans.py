@@ -17,7 +17,7 @@ from mcpdesk.accounts.models import Membership, Role, Team, User
 from mcpdesk.audit import sealing
 from mcpdesk.web.made import filling
 from mcpdesk.web.made.filling import Size, fill
-from tasks_monitor.charts import Narrow, outcomes, server_paces
+from tasks_monitor.charts import Narrow, broken, ended
 from tasks_monitor.models import Operation, Server
 from tasks_monitor.spans import Range, span
 
@@ -65,7 +65,7 @@ def test_charts_read_one_index_and_no_table() -> None:
     assert member is not None
     shown = span(Range.QUARTER, timezone.now(), UTC)
     for narrow in (Narrow(), Narrow(Server.objects.get(name="build").pk, "build_image")):
-        for chart in (outcomes, server_paces, people_paces):
+        for chart in (ended, broken, people_paces):
             with CaptureQueriesContext(connection) as queries:
                 chart(member, shown, narrow)
             for query in queries.captured_queries:
