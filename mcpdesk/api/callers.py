@@ -52,7 +52,7 @@ class Bearer(AuthBase):
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
-        #: The names of its route's query parameters (mcpdesk.api.document.name_parameters).
+        #: The names of its route's query parameters (mcpdesk.api.document.describe).
         self.parameters: frozenset[str] = frozenset()
         super().__init__()
 

@@ -12,6 +12,7 @@ from ninja.parser import Parser
 
 from approvals import repair
 from mcpdesk.accounts import errors as account_errors
+from mcpdesk.accounts.tokens import Scope
 from mcpdesk.api import parameters
 from mcpdesk.api.problems import CONTENT_TYPE, Problem
 from tasks_monitor.engine import errors as engine_errors
@@ -61,7 +62,12 @@ class JsonOnly(Parser):
 
 
 class Document(NinjaAPI):
-    """NinjaAPI with problems in its document, beside what each route answers."""
+    """NinjaAPI with problems in its document, beside what each route answers, and with scopes."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        #: What a token has to allow, by the id of the route (describe).
+        self.scopes: dict[str, Scope] = {}
 
     def get_openapi_schema(self, *args: Any, **more: Any) -> OpenAPISchema:
         document = super().get_openapi_schema(*args, **more)
@@ -69,6 +75,8 @@ class Document(NinjaAPI):
         for methods in document["paths"].values():
             for operation in methods.values():
                 self._add_problems(operation)
+                # OpenAPI 3.1: the names of what is needed may stand here for any scheme
+                operation["security"] = [{"Bearer": [self.scopes[operation["operationId"]].value]}]
                 operation["summary"] = operation["description"].split("\n")[0].rstrip(".")
         return document
 
@@ -96,12 +104,16 @@ def add_handlers(api: NinjaAPI) -> None:
     api.add_exception_handler(account_errors.Refused, _refused)
 
 
-def name_parameters(*routes: ModuleType) -> None:
-    """Tell each door which query parameters its route knows: what else comes is refused there."""
+def describe(document: Document, *routes: ModuleType) -> None:
+    """Tell each door which query parameters its route knows: what else comes is refused there; and
+    the document which scope each door asks for.
+    """
     for module in routes:
         for view in module.router.path_operations.values():
             for operation in view.operations:
                 operation.auth_param.parameters = parameters.of(operation)
+                route = document.get_openapi_operation_id(operation)
+                document.scopes[route] = operation.auth_param.scope
 
 
 def _problem(request: HttpRequest, problem: Any) -> HttpResponse:

@@ -3,7 +3,7 @@
 from django.urls import path, re_path
 
 from mcpdesk.api import problems
-from mcpdesk.api.document import Document, JsonOnly, add_handlers, name_parameters
+from mcpdesk.api.document import Document, JsonOnly, add_handlers, describe
 from mcpdesk.api.routes import approvals, events, exports, me, operations, repairs, servers
 from mcpdesk.api.views import docs
 
@@ -23,7 +23,7 @@ api.add_router("/servers", servers.router)
 api.add_router("/events", events.router)
 api.add_router("/exports", exports.router)
 api.add_router("/me", me.router)
-name_parameters(operations, repairs, approvals, servers, events, exports, me)
+describe(api, operations, repairs, approvals, servers, events, exports, me)
 
 urlpatterns = [
     path("api/", docs, {"document": api}, name="api_docs"),

@@ -34,6 +34,7 @@ def _route(path: str, method: str, operation: dict[str, Any]) -> dict[str, Any]:
         "id": operation["operationId"],
         "summary": operation["summary"],
         "description": operation.get("description", ""),
+        "scope": operation["security"][0]["Bearer"][0],
         "parameters": [
             {**parameter, "type": _type(parameter["schema"])}
             for parameter in operation["parameters"]

@@ -1,6 +1,7 @@
 """Every route of the API, by every role, service and scope: status, contents, no side effects."""
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -54,6 +55,13 @@ def _routes() -> Iterator[tuple[str, str]]:
 
 def test_every_route_of_the_api_has_a_row_and_every_row_a_route() -> None:
     assert set(_routes()) == set(API_ROWS), "rows belong in tests/access/expected_api.py"
+
+
+def test_the_document_names_the_scope_of_every_route() -> None:
+    described = api.get_openapi_schema()["paths"]
+    for (method, path), row in API_ROWS.items():
+        route = described[f"/api/v1{re.sub(r'{[a-z]+:', '{', path)}"][method.lower()]
+        assert route["security"] == [{"Bearer": [row.scope.value]}], path
 
 
 def _fill(value: Any, names: Names) -> Any:
