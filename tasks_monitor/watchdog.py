@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from mcpdesk.notify.claim import anything_due
 from mcpdesk.notify.deliver import deliver
-from tasks_monitor.engine.doorbell import ring
+from tasks_monitor.engine.doorbell import APPROVALS_SWEEP, ring, ring_task
 from tasks_monitor.engine.heartbeat import last_beat
 from tasks_monitor.engine.watch import EVERY_S, Watch
 
@@ -34,10 +34,13 @@ def watch(stop: threading.Event) -> None:
 
 
 def _ring_instead_of_the_clock(now: datetime) -> None:
-    """Where no clock rings, workers would seem to be gone as well, and would take nothing up."""
+    """Where no clock rings, workers and inbox would seem to be gone as well, and nothing be taken
+    up.
+    """
     seen = last_beat("clock")
     if seen is None or now - seen > timedelta(seconds=EVERY_S):
         ring()
+        ring_task(APPROVALS_SWEEP)
 
 
 def start(stop: threading.Event) -> threading.Thread:

@@ -9,6 +9,7 @@ from django.db import transaction
 logger = logging.getLogger(__name__)
 
 LOOK = "tasks_monitor.tasks.look"
+APPROVALS_SWEEP = "approvals.tasks.sweep"
 
 
 def ring_on_commit(operation_id: UUID) -> None:

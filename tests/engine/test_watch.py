@@ -12,7 +12,7 @@ from mcpdesk.accounts.models import Role, Team
 from mcpdesk.audit.models import Event
 from mcpdesk.notify.models import Alert, Message
 from tasks_monitor import tasks, watchdog
-from tasks_monitor.engine.heartbeat import EXPECTED, beat, last_beat
+from tasks_monitor.engine.heartbeat import EXPECTED, beat
 from tasks_monitor.engine.watch import Watch
 from tasks_monitor.management.commands.clock import Clock
 from tests.factories import NOW, MembershipFactory, TeamFactory
@@ -111,14 +111,15 @@ def test_a_worker_that_no_clock_rings_rings_by_itself_and_is_not_taken_for_gone(
     seen(0)
     stop = mock.Mock(spec=threading.Event)
     stop.wait.side_effect = [False, True]
-    ring = mock.Mock(side_effect=lambda: beat("worker", at(seconds)))
+    ring, ring_task = mock.Mock(), mock.Mock()
     monkeypatch.setattr(watchdog, "ring", ring)
+    monkeypatch.setattr(watchdog, "ring_task", ring_task)
     monkeypatch.setattr(watchdog, "close_old_connections", lambda: None)
     monkeypatch.setattr(watchdog, "connection", mock.Mock())
     with time_machine.travel(at(seconds), tick=False):
         watchdog.watch(stop)
     assert ring.called is rung
-    assert (last_beat("worker") == at(seconds)) is (rung or not seconds)
+    assert ring_task.call_args_list == ([mock.call("approvals.tasks.sweep")] if rung else [])
 
 
 def test_the_watchdog_goes_on_when_the_database_is_away(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from mcpdesk.notify import retention
 from mcpdesk.notify.claim import anything_due as anything_to_tell
 from mcpdesk.notify.deliver import deliver
 from tasks_monitor.engine import matters, tally
-from tasks_monitor.engine.doorbell import ring, ring_task
+from tasks_monitor.engine.doorbell import APPROVALS_SWEEP, ring, ring_task
 from tasks_monitor.engine.heartbeat import beat, last_beat
 from tasks_monitor.engine.sweep import anything_due, sweep
 from tasks_monitor.engine.watch import EVERY_S as WATCH_EVERY_S
@@ -31,7 +31,6 @@ SWEEP_EVERY_S = 1.0
 #: Unanswered rings are repeated at this pace: a broker without workers must not fill up.
 RING_AGAIN_AFTER = timedelta(seconds=5)
 SIGN_OF_LIFE_EVERY = timedelta(seconds=10)
-APPROVALS_SWEEP = "approvals.tasks.sweep"
 TELL = "mcpdesk.notify.tasks.deliver"
 APPROVALS_EVERY_S = 2.0
 SEAL = "mcpdesk.audit.tasks.seal"
