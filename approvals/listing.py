@@ -25,7 +25,8 @@ def list_of(request: MemberRequest) -> dict[str, Any]:
     """What the templates of the list show."""
     member, now = request.member, timezone.now()
     chosen = Chosen.read(request.GET)
-    found = selectors.page(member, chosen, now)
+    servers, starters = list(selectors.servers(member)), selectors.starters(member)
+    found = selectors.page(member, chosen, now, servers, starters)
     shown = rows.of(member, chosen.tab, found.rows, now)
     counts = selectors.counts(member, now)
     return {
@@ -39,8 +40,8 @@ def list_of(request: MemberRequest) -> dict[str, Any]:
         "inbox_count": counts.waiting,
         "aside": counts.aside,
         "last_decided": None if found.rows else selectors.last_decided(member),
-        "servers": selectors.servers(member),
-        "starters": selectors.starters(member),
+        "servers": servers,
+        "starters": starters,
         "shapes": Shape.choices,
         "claims": _CLAIMED,
         "may_keep_ours": member.may(Permission.ADMINISTER),

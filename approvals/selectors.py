@@ -23,11 +23,12 @@ from django.db.models import (
 from django.db.models.functions import Coalesce, Length
 from django.utils import timezone
 
+from approvals import named
 from approvals.filters import Chosen, Filters, Tab
 from approvals.models import Approval, ApprovalState, Draft, Vote
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member, Permission
-from mcpdesk.accounts.models import ApiToken, User
+from mcpdesk.accounts.models import User
 from mcpdesk.audit.models import Event
 from tasks_monitor.models import Hold, InputRequest, InputRequestState, Payload, Server
 
@@ -97,13 +98,22 @@ def counts(member: Member, now: datetime) -> Counts:
     return Counts(found["mine"] - found["aside"], found["aside"])
 
 
-def page(member: Member, chosen: Chosen, now: datetime) -> Page:
-    """A page of a list: open items oldest first, closed ones newest first."""
+def page(
+    member: Member,
+    chosen: Chosen,
+    now: datetime,
+    servers: Iterable[Server] = (),
+    people: Iterable[User] = (),
+) -> Page:
+    """A page of a list: open items oldest first, closed ones newest first.
+
+    `servers` and `people` were read before: they are not read again for the rows that name them.
+    """
     newest_first = chosen.tab is Tab.DECIDED
     queryset = chosen.filters.apply(_tab(member, chosen.tab, now), member, now)
     ordered = _after(_for_rows(queryset, member, chosen.tab), chosen.after, newest_first)
     found = list(ordered[: PAGE_ROWS + 1])
-    rows = _named(found[:PAGE_ROWS])
+    rows = named.fill(found[:PAGE_ROWS], servers, people)
     return Page(rows, _cursor(rows[-1], newest_first) if len(found) > PAGE_ROWS else "")
 
 
@@ -255,34 +265,6 @@ def _for_rows(queryset: QuerySet[Approval], member: Member, tab: Tab) -> QuerySe
         on_hold=_on_hold(),
         acts_for=access.acting_for_rows(member),
     )
-
-
-def _named(rows: list[Approval]) -> list[Approval]:
-    """With the servers, people and services that rows name, each of them read once for all rows.
-
-    As joins of the rows they take PostgreSQL longer to plan than all else takes together.
-    """
-    called = [row.operation for row in rows]
-    people = [pk for row in rows for pk in (row.decided_by_id, row.claimed_by_id)]
-    people += [pk for one in called for pk in (one.started_by_id, one.again_by_id)]
-    tokens = [one.token_id for one in called if one.started_by_id is None]
-    server_of = Server.objects.only("name").in_bulk({one.server_id for one in called})
-    person_of = User.objects.only("name", "email").in_bulk(_some(people))
-    token_of = ApiToken.objects.only("name", "created_by").in_bulk(_some(tokens))
-    for row in rows:
-        row.decided_by = person_of.get(row.decided_by_id)
-        row.claimed_by = person_of.get(row.claimed_by_id)
-    for one in called:
-        one.server = server_of[one.server_id]
-        one.started_by = person_of.get(one.started_by_id)
-        one.again_by = person_of.get(one.again_by_id)
-        if one.token_id in token_of:
-            one.token = token_of[one.token_id]
-    return rows
-
-
-def _some(ids: Iterable[int | None]) -> set[int]:
-    return {pk for pk in ids if pk is not None}
 
 
 def _payload_seen(member: Member, tab: Tab) -> Expression:
