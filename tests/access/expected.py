@@ -108,7 +108,7 @@ ROWS: dict[str, Row | Open | Staff] = {
         parts=("audit-state",),
         leaves=("audit_event",),
     ),
-    "audit/state/": Row(get=may(AUDITOR, ADMIN), queries=8),
+    "audit/state/": Row(get=may(AUDITOR, ADMIN), queries=10),
     "audit/seals/": Row(get=may(AUDITOR, ADMIN), parts=("audit-state",)),
     "audit/verify/": Row(post=may(AUDITOR, ADMIN, answer=302)),
     "audit/seals/seals.ndjson": Row(post=may(AUDITOR, ADMIN)),
@@ -132,8 +132,8 @@ ROWS: dict[str, Row | Open | Staff] = {
         get=EVERYBODYS, post=SENT_BY_ALL, form={"name": "New name", "time_zone": "Europe/Warsaw"}
     ),
     # --- the history, and what is taken out of it
-    "history/": Row(get=HISTORIANS, queries=13),
-    "history/approvals/": Row(get=HISTORIANS, queries=13),
+    "history/": Row(get=HISTORIANS, queries=15),
+    "history/approvals/": Row(get=HISTORIANS, queries=15),
     "history/<slug:place>/save/": Row(
         post=DONE_BY_HISTORIANS, at=("/history/operations/save/?tool=x",), form={"name": "Tools"}
     ),
@@ -208,7 +208,7 @@ ROWS: dict[str, Row | Open | Staff] = {
     ),
     "alerts/": Row(get=may(*OPERATORS), parts=("alerts-live",)),
     "alerts/<int:pk>/seen/": Row(post=DONE_BY_OPERATORS, at=("/alerts/{alert}/seen/",)),
-    "shell/alerts-badge/": Row(get=may(*OPERATORS), queries=8),
+    "shell/alerts-badge/": Row(get=may(*OPERATORS), queries=9),
     # --- how long things are kept
     # nobody is erased who is still active
     "team/<int:pk>/erase/": Row(
@@ -408,7 +408,7 @@ ROWS: dict[str, Row | Open | Staff] = {
         get=EVERYBODYS,
         at=("/inbox/", "/inbox/?tab=team", "/inbox/?tab=decided"),
         parts=("inbox-list", "inbox-detail"),
-        queries=40,
+        queries=36,
     ),
     "inbox/several/": Row(
         get=may(APPROVER, OPERATOR, ADMIN),
@@ -418,7 +418,7 @@ ROWS: dict[str, Row | Open | Staff] = {
         foreign=200,
         acts=(APPROVER, ADMIN),
         parts=("inbox-detail",),
-        queries=45,
+        queries=24,
     ),
     "inbox/filters/": Row(get=EVERYBODYS),
     "inbox/filters/save/": Row(
@@ -446,12 +446,13 @@ ROWS: dict[str, Row | Open | Staff] = {
         ),
         any_team=True,
         parts=("inbox-detail",),
-        queries=50,
+        queries=40,
     ),
     "inbox/<uuid:approval_id>/live/": Row(
         get=EVERYBODYS,
         at=("/inbox/{question}/live/", "/inbox/{answered}/live/", "/inbox/{gate}/live/"),
         any_team=True,
+        queries=20,
     ),
     "inbox/<uuid:approval_id>/decide/": Row(
         # 422: who knows of it is told why not

@@ -210,7 +210,7 @@ def test_the_page_costs_the_same_for_any_number_of_people(
         join()
     url = reverse("inbox_item", args=[approval.pk])
     browser = _browser(approver)
-    with django_assert_max_num_queries(44):
+    with django_assert_max_num_queries(39):
         page = browser.get(url).content.decode()
     assert "and others" in page
 

@@ -84,6 +84,7 @@ def test_a_row_of_a_question_says_how_many_agree_and_that_nobody_approved_it(
     assert deputy is not None
     assert isinstance(confirm(question, deputy), Counted)
     # as on the page of the item: they are one
+    question.refresh_from_db()
     assert votes.progress(question, LATER).count == 1
     assert "1 of 3 agreed" in _text(third)
     assert "approved" not in _text(third).partition("1 of 3")[2].partition("</a>")[0]
