@@ -120,9 +120,10 @@ class HistoryFilters:
         """The order in which what fits is found soonest, to count it: by length if that narrows.
 
         Of what took five seconds at most, a thousand stand together there; by age, they are
-        scattered over all that took longer.
+        scattered over all that took longer. Dates narrow what is looked through by age.
         """
-        return Order("took_ms", descending=False) if self.longer or self.shorter else self.order
+        by_length = (self.longer or self.shorter) and not (self.since or self.until)
+        return Order("took_ms", descending=False) if by_length else self.order
 
     def sorted_by(self, sort: Sort) -> Self:
         return replace(self, sort=sort)

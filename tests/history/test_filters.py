@@ -81,3 +81,18 @@ def test_the_order_alone_is_not_narrow() -> None:
     filters = OperationFilters.read({"sort": "longest"})
     assert not filters.narrow
     assert filters.query == "sort=longest"
+
+
+@pytest.mark.parametrize(
+    ("query", "column"),
+    [
+        ("shorter=5s", "took_ms"),
+        ("longer=1h&state=completed&text=deploy", "took_ms"),
+        ("longer=1h&since=2026-11-01", "created_at"),
+        ("tool=deploy", "created_at"),
+    ],
+)
+def test_what_a_length_narrows_is_counted_by_length_unless_dates_narrow_it_too(
+    query: str, column: str
+) -> None:
+    assert OperationFilters.read(dict(parse_qsl(query))).counted_along.column == column
