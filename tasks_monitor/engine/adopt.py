@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 
 from mcpdesk.audit.log import Actor
 from mcpdesk.mcp.jsontext import storable
@@ -41,26 +41,13 @@ def adopt(
     check_texts(reason, None)
     if not 0 < len(tool_name) <= 256 or not storable(tool_name):
         raise Refused("Name the tool that made the task: 1 to 256 characters.")
+    be_alone_at(server)
     earlier = followed(server, task_id)
     if earlier is not None:
         return Started(earlier, created=False)
-    try:
-        with transaction.atomic():
-            operation = _insert(
-                server,
-                task_id,
-                tool_name,
-                actor,
-                now,
-                reason,
-                questions_to or default_answerers(server, actor),
-            )
-        return Started(operation, created=True)
-    except IntegrityError:
-        earlier = followed(server, task_id)
-        if earlier is None:
-            raise
-        return Started(earlier, created=False)
+    answerers = questions_to or default_answerers(server, actor)
+    operation = _insert(server, task_id, tool_name, actor, now, reason, answerers)
+    return Started(operation, created=True)
 
 
 def check_task_id(task_id: str) -> None:
@@ -69,6 +56,14 @@ def check_task_id(task_id: str) -> None:
         raise Refused(f"A task id has 1 to {MAX_TASK_ID_CHARS} characters.")
     if not storable(task_id):
         raise Refused("The task id is not valid Unicode.")
+
+
+def be_alone_at(server: Server) -> None:
+    """Until the transaction ends nobody else begins to follow a task of this server by its id.
+
+    Two people who name one task at the same moment would both find that nobody follows it.
+    """
+    Server.objects.select_for_update(no_key=True).only("pk").get(pk=server.pk)
 
 
 def followed(server: Server, task_id: str) -> Operation | None:

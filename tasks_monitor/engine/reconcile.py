@@ -11,7 +11,7 @@ from mcpdesk.accounts.models import User
 from mcpdesk.audit.log import Actor
 from mcpdesk.mcp.jsontext import storable
 from tasks_monitor.engine import again
-from tasks_monitor.engine.adopt import check_task_id, followed
+from tasks_monitor.engine.adopt import be_alone_at, check_task_id, followed
 from tasks_monitor.engine.doorbell import ring_on_commit
 from tasks_monitor.engine.errors import Refused
 from tasks_monitor.engine.questions import give_up_task_questions
@@ -122,6 +122,7 @@ def check(
 
 def _check_task(operation: Operation, task_id: str) -> None:
     check_task_id(task_id)
+    be_alone_at(operation.server)
     other = followed(operation.server, task_id)
     if other is not None and other.pk != operation.pk:
         raise Followed(other)

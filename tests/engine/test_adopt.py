@@ -11,7 +11,7 @@ from tasks_monitor.models import Operation
 from tasks_monitor.states import State
 from tests.engine import peer
 from tests.engine.desk import Desk, ScriptedDesk
-from tests.engine.racing import meeting_after, side_by_side
+from tests.engine.racing import locks_off, meeting_after, side_by_side
 from tests.factories import ServerFactory
 
 pytestmark = pytest.mark.django_db
@@ -107,3 +107,13 @@ def test_two_who_adopt_at_once_get_one_operation(scripted: ScriptedDesk) -> None
 
     assert sorted(result.created for result in results) == [False, True]
     assert Operation.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_control_without_the_lock_the_second_one_is_caught_by_the_database_only(
+    scripted: ScriptedDesk,
+) -> None:
+    with locks_off(), meeting_after("tasks_monitor.engine.adopt.followed"):
+        results = side_by_side(*[lambda: adopted(scripted)] * 2)
+
+    assert "IntegrityError" in {type(result).__name__ for result in results}

@@ -1,12 +1,13 @@
 """Reconcile: an operator says what became of an operation that the desk cannot follow."""
 
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from mcpdesk.audit.models import Event
 from tasks_monitor.engine.errors import Refused
-from tasks_monitor.engine.reconcile import Choice, reconcile
+from tasks_monitor.engine.reconcile import Choice, Followed, reconcile
 from tasks_monitor.models import Delivery, DeliveryState, InputRequestState, Operation
 from tasks_monitor.states import NEEDS_OPERATOR, State
 from tests.engine import peer
@@ -272,3 +273,31 @@ def test_control_without_the_lock_the_second_one_is_caught_by_the_state_only(
         )
 
     assert "Raced" in {type(result).__name__ for result in results}
+
+
+def _both_attach(desk: ScriptedDesk) -> list[Any]:
+    """Two operations that broke, and two operators who give each of them the same task."""
+    operations = [unknown(desk), unknown(desk)]
+    attach = [
+        lambda one=one: decided(desk, one, Choice.ATTACH_TASK, task_id=OTHER) for one in operations
+    ]
+    with meeting_after("tasks_monitor.engine.reconcile.followed"):
+        return side_by_side(*attach)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_task_that_two_give_to_two_operations_at_once_is_followed_by_one(
+    scripted: ScriptedDesk,
+) -> None:
+    results = _both_attach(scripted)
+
+    assert {type(result) for result in results} == {Operation, Followed}
+    assert Operation.objects.filter(state=State.WORKING).count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_control_without_the_lock_both_follow_it(scripted: ScriptedDesk) -> None:
+    with mock.patch("tasks_monitor.engine.reconcile.be_alone_at"):
+        _both_attach(scripted)
+
+    assert Operation.objects.filter(state=State.WORKING).count() == 2
