@@ -24,12 +24,18 @@ def names_of(user: User) -> frozenset[str]:
 
 
 def forget_repairs(user: User, names: Collection[str]) -> list[UUID]:
-    """Take out of repairs what this person wrote, and their name; the operations concerned."""
+    """Take out of repairs what this person wrote, and their name; the operations concerned.
+
+    Locked until the transaction ends, those operations first: as whoever repairs one locks it, and
+    adds a decision to those that are read and written here.
+    """
+    found = _repaired_by(user)
+    locked = Operation.objects.filter(pk__in=found).order_by("pk").select_for_update(no_key=True)
+    list(locked.values_list("pk", flat=True))
     mine = Repair.objects.filter(Q(proposed_by=user) | Q(decided_by=user))
     for repair in mine.select_for_update(of=("self",)):
         repair.content = _without_theirs(repair, user)
         repair.save(update_fields=["content"])
-    found = _repaired_by(user)
     for payload in Payload.objects.filter(operation__in=found, decisions__isnull=False):
         payload.decisions = [_decision(one, names, str(user)) for one in payload.decisions]
         payload.save(update_fields=["decisions"])

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from unittest import mock
+from uuid import UUID
 
 import pytest
 from allauth.usersessions.models import UserSession
@@ -21,10 +23,12 @@ from mcpdesk.accounts.sessions import Fallen
 from mcpdesk.audit.log import DESK, Actor, record
 from mcpdesk.audit.models import Event, LegalHold
 from mcpdesk.audit.sealing import seal_due
-from mcpdesk.keeping import holds, persons
+from mcpdesk.keeping import holds, mentions, persons
 from mcpdesk.notify.models import Alert, Message, MessageState, Preference
 from mcpdesk.web import members
-from tasks_monitor.models import Operation, Payload
+from tasks_monitor.engine.rows import lock
+from tasks_monitor.models import Operation, Payload, Repair
+from tests.engine.racing import Meeting, side_by_side
 from tests.factories import NOW, MembershipFactory, TeamFactory
 from tests.keeping.full import full_operation, holding, message, numbers_of
 from tests.web.browsing import signed_in
@@ -298,6 +302,34 @@ class TestRefusals:
         with pytest.raises(Refused, match="legal hold"):
             erase()
         assert len(holding(NAME)) >= 6
+
+    def test_whoever_repairs_an_operation_of_theirs_meanwhile_is_waited_for(
+        self, operation: Operation, erase: Erase
+    ) -> None:
+        """Each has what it locks first before the other goes on."""
+        # nothing else of theirs is on the operation's own row
+        Operation.objects.filter(pk=operation.pk).update(reason="")
+        meeting = Meeting()
+
+        def repair() -> None:
+            with transaction.atomic():
+                lock(operation.pk)
+                meeting.wait()
+                list(Repair.objects.select_for_update().filter(operation=operation))
+
+        def erase_meanwhile() -> None:
+            looked = mentions._repaired_by
+
+            def then_meet(user: User) -> list[UUID]:
+                found = looked(user)
+                meeting.wait()
+                return found
+
+            with mock.patch.object(mentions, "_repaired_by", then_meet):
+                erase()
+
+        assert side_by_side(repair, erase_meanwhile) == [None, None]
+        assert holding(NAME) == []
 
 
 class TestPage:
