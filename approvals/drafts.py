@@ -11,12 +11,14 @@ from approvals.question import Question, Submitted
 from mcpdesk.accounts.models import User
 from mcpdesk.mcp.jsontext import canonical
 from mcpdesk.mcp.limits import MAX_INPUT_REQUEST_BYTES
+from tasks_monitor.models import Operation
 
 
 def save(
     approval: Approval, asked: Question, *, user: User, submitted: Submitted, now: datetime
 ) -> bool:
-    """Keep what was typed; False where it is not kept (too big, or this person has decided).
+    """Keep what was typed; False where it is not kept: it is too big, this person has decided, or
+    what the item carried was deleted.
 
     What looks like a secret is never kept: it is typed again.
     """
@@ -35,10 +37,17 @@ def save_reason(
 
 
 def _keep(approval: Approval, user: User, kept: Submitted, now: datetime) -> bool:
-    """The lock keeps a late autosave from bringing back a draft that a decision deleted."""
+    """The locks keep a late autosave from bringing back a draft that a decision deleted, or the
+    retention, which does not look at its operation again.
+    """
     if len(canonical(kept)) > MAX_INPUT_REQUEST_BYTES:
         return False
     with transaction.atomic():
+        operation = Operation.objects.select_for_update(no_key=True).filter(
+            pk=approval.operation_id
+        )
+        if operation.values_list("payload_deleted_at", flat=True).get() is not None:
+            return False
         current = Approval.objects.select_for_update().get(pk=approval.pk)
         if current.decided_by_id == user.pk:
             return False

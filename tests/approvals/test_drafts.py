@@ -5,6 +5,7 @@ import pytest
 from approvals import drafts, question
 from approvals.models import Approval, Draft
 from mcpdesk.accounts.access import Member
+from tasks_monitor.models import Operation
 from tests.approvals.conftest import Ask, Join
 from tests.factories import NOW
 
@@ -72,6 +73,14 @@ def test_an_autosave_that_comes_late_does_not_bring_it_back(ask: Ask, approver: 
     Approval.objects.update(
         state="decided", decision="accept", decided_by=approver.user, decided_at=NOW
     )
+    assert not _save(approval, approver, name="late")
+    assert _kept(approval, approver) is None
+
+
+def test_nothing_is_kept_with_an_item_whose_payload_was_deleted(ask: Ask, approver: Member) -> None:
+    """The retention deletes what an operation carries once; what came after it would stay."""
+    approval = ask(fields=TEXT)
+    Operation.objects.update(payload_deleted_at=NOW)
     assert not _save(approval, approver, name="late")
     assert _kept(approval, approver) is None
 
