@@ -33,7 +33,7 @@ def add_member(
 
     An empty password for a new account makes the desk invent one. Raises `Refused`.
     """
-    team = _locked(team_id)
+    team = _locked(team_id, actor)
     address = checked_email(email)
     user = User.objects.filter(email__iexact=address).first()
     made = None
@@ -57,8 +57,8 @@ def add_member(
 def change_role(
     membership_id: int, *, team_id: int, role: Role, actor: Actor, now: datetime
 ) -> Membership:
-    """Give a member another role. Raises `Refused` for the team's last admin."""
-    team = _locked(team_id)
+    """Give a member another role. Raises `Refused`, also for the team's last admin."""
+    team = _locked(team_id, actor)
     membership = _membership(team, membership_id)
     before = membership.role
     if before == role:
@@ -81,8 +81,10 @@ def change_role(
 
 @transaction.atomic(durable=True)
 def remove_member(membership_id: int, *, team_id: int, actor: Actor, now: datetime) -> None:
-    """Take a person out of the team; their account and their votes stay."""
-    team = _locked(team_id)
+    """Take a person out of the team; their account and their votes stay. Raises `Refused`, also
+    for the team's last admin.
+    """
+    team = _locked(team_id, actor)
     membership = _membership(team, membership_id)
     _keep_an_admin(membership)
     membership.delete()
@@ -196,12 +198,16 @@ def _temporary_password() -> str:
     return secrets.token_urlsafe(TEMPORARY_PASSWORD_BYTES)
 
 
-def _locked(team_id: int) -> Team:
-    """The team, locked: two admins who remove each other at once must not both succeed.
+def _locked(team_id: int, actor: Actor) -> Team:
+    """The team, locked, for somebody who is its admin now: two admins who remove each other at once
+    must not both succeed. Raises `Refused`.
 
     NO KEY: whoever decides an item writes rows that refer to the team, and goes on meanwhile.
     """
-    return Team.objects.select_for_update(no_key=True).get(pk=team_id)
+    team = Team.objects.select_for_update(no_key=True).get(pk=team_id)
+    if not _is_admin(actor, team.pk):
+        raise Refused("Only an admin of the team changes this. Nothing was changed.")
+    return team
 
 
 def _locked_memberships(user: User) -> QuerySet[Membership]:
@@ -227,11 +233,13 @@ def _keep_an_admin(membership: Membership) -> None:
 
 
 def _require_admin(actor: Actor, membership: Membership) -> None:
-    is_admin = Membership.objects.filter(
-        team=membership.team_id, user=actor.user, role=Role.ADMIN, user__is_active=True
-    ).exists()
-    if not is_admin:
+    if not _is_admin(actor, membership.team_id):
         raise Refused(
             f"{membership.user} is also in a team that you are not an admin of. "
             "You can remove them from this team instead."
         )
+
+
+def _is_admin(actor: Actor, team_id: int) -> bool:
+    admins = Membership.objects.filter(team=team_id, role=Role.ADMIN, user__is_active=True)
+    return admins.filter(user=actor.user).exists()

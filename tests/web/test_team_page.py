@@ -5,9 +5,14 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from mcpdesk.accounts.access import Member
+from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import Membership, Role, User
+from mcpdesk.audit.log import Actor
 from mcpdesk.audit.models import Event
-from tests.factories import MembershipFactory, UserFactory
+from mcpdesk.web import members
+from tests.engine.racing import locks_off, meeting_after, side_by_side
+from tests.factories import NOW, MembershipFactory, UserFactory
 from tests.web.browsing import browser, signed_in
 
 pytestmark = pytest.mark.django_db
@@ -212,6 +217,35 @@ def test_a_member_of_another_team_cannot_be_reached(
     foreign.user.refresh_from_db()
     assert (foreign.role, foreign.user.is_active) == ("viewer", True)
     assert not Event.objects.exists()
+
+
+def _demote_each_other(first: Membership) -> list[Any]:
+    """Two of three admins at the same moment: what each of them was told."""
+    second, _ = MembershipFactory.create_batch(2, team=first.team, role=Role.ADMIN)
+
+    def demote(by: Membership, whom: Membership) -> Membership:
+        actor = Actor.person(Member(by.user, by.team, Role.ADMIN))
+        return members.change_role(
+            whom.pk, team_id=by.team_id, role=Role.VIEWER, actor=actor, now=NOW
+        )
+
+    with meeting_after("mcpdesk.web.members._locked"):
+        return side_by_side(lambda: demote(first, second), lambda: demote(second, first))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_admins_who_demote_each_other_at_once_one_is_admin_no_more_and_is_told(
+    admin: Membership,
+) -> None:
+    assert {type(told) for told in _demote_each_other(admin)} == {Membership, Refused}
+    assert admin.team.memberships.filter(role=Role.ADMIN).count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_control_without_the_lock_both_are_demoted(admin: Membership) -> None:
+    with locks_off():
+        _demote_each_other(admin)
+    assert admin.team.memberships.filter(role=Role.ADMIN).count() == 1
 
 
 @pytest.mark.parametrize("role", [r for r in Role if r is not Role.ADMIN])
