@@ -7,20 +7,20 @@ from django.db import transaction
 from approvals import notices, policy
 from approvals.events import note
 from approvals.models import AT_ONCE, Approval, ApprovalState
-from mcpdesk.accounts import access
+from mcpdesk.accounts.access import Deciders
 from mcpdesk.audit.log import DESK
 from tasks_monitor.engine import doorbell
 
 SWEEP = "approvals.tasks.sweep"
 
 
-def check(approval: Approval, now: datetime) -> bool:
+def check(approval: Approval, who: Deciders, now: datetime) -> bool:
     """Say when too few people are left to decide an open item, and when they are enough again.
 
     Once for each change, in the transaction of the caller, who has locked the item. Returns whether
     there was one.
     """
-    is_short = access.deciders(approval).headcount < _needed(approval)
+    is_short = who.headcount < _needed(approval)
     if is_short == (approval.nobody_since is not None):
         return False
     approval.nobody_since = now if is_short else None

@@ -15,6 +15,7 @@ from django.db.models import Q
 
 from approvals import alertness, escalate, expire, remind, standstill
 from approvals.models import Approval, ApprovalState, Kind
+from mcpdesk.accounts import access
 from mcpdesk.logs import about
 from tasks_monitor.models import Operation
 from tasks_monitor.states import State
@@ -70,7 +71,7 @@ def _look_at(approval_id: UUID, now: datetime) -> bool:
     if expire.end_if_over(approval, now, held=held):
         return True
     changed = [] if held else [remind.remind(approval, now), escalate.escalate(approval, now)]
-    changed.append(alertness.check(approval, now))
+    changed.append(alertness.check(approval, access.deciders(approval), now))
     approval.look_at = _next_look(approval, now, held)
     approval.save(update_fields=["look_at"])
     return any(changed)

@@ -12,7 +12,7 @@ from django.urls import reverse
 from approvals.models import Approval, ApprovalState, Choice, Comment, Kind, Verdict
 from approvals.outcomes import SAID, what_was_said
 from mcpdesk.accounts import access
-from mcpdesk.accounts.access import Member
+from mcpdesk.accounts.access import Deciders, Member
 from mcpdesk.accounts.models import User
 from mcpdesk.mcp.jsontext import canonical
 from mcpdesk.notify import alerts, outbox
@@ -33,9 +33,9 @@ _ENDED = {
 }
 
 
-def opened(approval: Approval, now: datetime) -> None:
+def opened(approval: Approval, who: Deciders, now: datetime) -> None:
     """A new item waits: whoever may decide it is told."""
-    _tell(approval, _asked(approval), _deciders(approval), now)
+    _tell(approval, _asked(approval), _ids(who), now)
 
 
 def reminded(approval: Approval, now: datetime) -> None:
@@ -49,7 +49,7 @@ def reminded(approval: Approval, now: datetime) -> None:
         step=str(approval.reminders),
     )
     voters = set(approval.votes.filter(version=approval.version).values_list("user_id", flat=True))
-    _tell(approval, notice, _deciders(approval) - voters, now)
+    _tell(approval, notice, _ids(access.deciders(approval)) - voters, now)
 
 
 def escalated(approval: Approval, now: datetime) -> None:
@@ -63,7 +63,7 @@ def escalated(approval: Approval, now: datetime) -> None:
         step=str(approval.escalations),
     )
     already = told_about(_matter(approval), [Topic.ASKED, Topic.ESCALATION, Topic.HANDED])
-    _tell(approval, notice, _deciders(approval) - already, now)
+    _tell(approval, notice, _ids(access.deciders(approval)) - already, now)
 
 
 def commented(comment: Comment, now: datetime) -> None:
@@ -229,8 +229,8 @@ def _ending(approval: Approval) -> str:
     return f"{approval.decided_by} {SAID[said]} it."
 
 
-def _deciders(approval: Approval) -> set[int]:
-    return {user.pk for user in access.deciders(approval).users}
+def _ids(who: Deciders) -> set[int]:
+    return {user.pk for user in who.users}
 
 
 def _about(approval: Approval) -> About:

@@ -6,6 +6,7 @@ from datetime import datetime
 from approvals import alertness, notices
 from approvals.events import note
 from approvals.models import Approval
+from mcpdesk.accounts import access
 from mcpdesk.accounts.models import User
 from mcpdesk.audit.log import DESK
 
@@ -15,7 +16,9 @@ def opened(approval: Approval, people: Collection[int], now: datetime) -> None:
 
     `people` are the ids of those it is put to by name. `now` is aware UTC.
     """
-    approval.people.set(User.objects.filter(pk__in=people))
+    if people:
+        approval.people.set(User.objects.filter(pk__in=people))
     note(approval, "approval.opened", DESK, now, audience=approval.get_audience_display())
-    notices.opened(approval, now)
-    alertness.check(approval, now)
+    who = access.deciders(approval)
+    notices.opened(approval, who, now)
+    alertness.check(approval, who, now)

@@ -113,7 +113,7 @@ def test_who_started_it_and_left_is_not_asked(ask: Ask, team: Team, operator: Me
 
 def test_people_are_told_of_it_as_it_opens(ask: Ask, team: Team, monkeypatch: Any) -> None:
     told: list[Approval] = []
-    monkeypatch.setattr("approvals.notices.opened", lambda approval, now: told.append(approval))
+    monkeypatch.setattr("approvals.notices.opened", lambda approval, *_: told.append(approval))
     approval = ask()
     assert told == [approval]
     intake.take_in(approval.operation_id, now=NOW)

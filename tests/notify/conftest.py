@@ -8,6 +8,7 @@ import pytest
 
 from approvals import notices
 from approvals.models import Approval
+from mcpdesk.accounts import access
 from mcpdesk.accounts.models import Membership, Role, Team, User
 from mcpdesk.notify.claim import claim
 from mcpdesk.notify.deliver import carry
@@ -75,7 +76,7 @@ def browser_of(user: User, endpoint: str = "https://push.example.test/one") -> P
 
 def put(approval: Approval) -> None:
     """The item opens: whoever may decide it is told."""
-    notices.opened(approval, NOW)
+    notices.opened(approval, access.deciders(approval), NOW)
 
 
 @pytest.fixture
