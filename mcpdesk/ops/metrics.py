@@ -135,18 +135,24 @@ def _approvals(now: datetime) -> Families:
     yield from (waiting, oldest)
 
 
-def _messages(now: datetime) -> Families:
-    deliveries = GaugeMetricFamily(
-        "mcpdesk_deliveries", "Answers on their way back to servers, by state.", labels=["state"]
+def _deliveries(now: datetime) -> Families:
+    under_way = GaugeMetricFamily(
+        "mcpdesk_deliveries",
+        "Answers on their way back to servers, by state.",
+        labels=[*_SERVER, "state"],
     )
-    for state, count in numbers.deliveries().items():
-        deliveries.add_metric([state], count)
+    for team, server, state, count in numbers.deliveries():
+        under_way.add_metric([team, server, state], count)
+    yield under_way
+
+
+def _messages(now: datetime) -> Families:
     outbox = GaugeMetricFamily(
         "mcpdesk_messages", "Messages that have not arrived, by state.", labels=["state"]
     )
     for state, count in numbers.messages().items():
         outbox.add_metric([state], count)
-    yield from (deliveries, outbox)
+    yield outbox
     yield GaugeMetricFamily(
         "mcpdesk_messages_lateness_seconds",
         "How long the longest due message has been due.",
@@ -196,6 +202,7 @@ _FAMILIES: Final[tuple[Callable[[datetime], Families], ...]] = (
     _operations,
     _ended,
     _approvals,
+    _deliveries,
     _messages,
     _alerts,
     _servers,

@@ -119,11 +119,12 @@ def waiting(now: datetime) -> dict[tuple[str, str], Ages]:
     return found
 
 
-def deliveries() -> dict[str, int]:
-    """How many answers are on their way back to servers, by state."""
-    rows = Delivery.objects.filter(state__in=_UNDER_WAY).values_list("state")
-    counts = dict(rows.annotate(count=Count("pk")).order_by())
-    return {state.value: counts.get(state, 0) for state in _UNDER_WAY}
+def deliveries() -> list[tuple[str, str, str, int]]:
+    """(team, server, state, how many) of the answers on their way back to servers."""
+    server = "input_request__operation__server"
+    under_way = Delivery.objects.filter(state__in=_UNDER_WAY)
+    rows = under_way.values_list(f"{server}__team__slug", f"{server}__name", "state")
+    return list(rows.annotate(count=Count("pk")).order_by())
 
 
 def messages() -> dict[str, int]:

@@ -244,9 +244,16 @@ def test_servers_say_how_they_are() -> None:
     assert value("mcpdesk_server_backoff_seconds", server="well") == 0
 
 
-def test_answers_messages_alerts_and_processes_are_there() -> None:
+def test_answers_on_their_way_are_counted_for_each_server() -> None:
+    quick, slow = ServerFactory(name="quick"), ServerFactory(name="slow")
+    for server in (quick, slow, slow):
+        DeliveryFactory(input_request__operation=OperationFactory(server=server))
+    assert value("mcpdesk_deliveries", server="quick", state="saved") == 1
+    assert value("mcpdesk_deliveries", server="slow", state="saved") == 2
+
+
+def test_messages_alerts_and_processes_are_there() -> None:
     furnished()
-    assert value("mcpdesk_deliveries", state="saved") == 1
     assert value("mcpdesk_messages", state="dead") == 0
     assert value("mcpdesk_alerts", team="alpha", matter="lost") == 1
     assert value("mcpdesk_last_seen_timestamp_seconds", process="clock") == NOW.timestamp()
