@@ -194,9 +194,9 @@ ENGINE = {
     # a drain hands the Celery slot back after this long (s); the clock rings again
     "DRAIN_S": env.float("MCPDESK_DRAIN_S", default=30.0),
 }
-# how often the clock looks for work nobody rang for (s)
 # days that messages are kept after they were sent or were not needed any more
 KEEP_MESSAGES_DAYS = env.int("MCPDESK_KEEP_MESSAGES_DAYS", default=90)
+# how often the clock looks for work nobody rang for (s)
 SWEEP_INTERVAL_S = env.float("MCPDESK_SWEEP_INTERVAL_S", default=0.25)
 # private and loopback addresses may be called only where an admin said so, and this allows it
 ALLOW_PRIVATE_SERVERS = env.bool("MCPDESK_ALLOW_PRIVATE_SERVERS", default=EMBEDDED)

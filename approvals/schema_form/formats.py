@@ -2,7 +2,6 @@
 
 import ipaddress
 import re
-from collections.abc import Callable
 from datetime import UTC, date, datetime
 from typing import Final
 
@@ -128,11 +127,3 @@ def posted_date_time(text: str) -> str | None:
     if moment.microsecond:
         return None
     return moment.replace(tzinfo=None).isoformat(timespec="seconds")
-
-
-READERS: Final[dict[str, Callable[[str], str]]] = {
-    "email": read_email,
-    "uri": read_uri,
-    "date": read_date,
-    "date-time": read_date_time,
-}

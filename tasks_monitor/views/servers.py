@@ -5,7 +5,6 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -144,7 +143,6 @@ def server_pause(request: MemberRequest, pk: int) -> HttpResponse:
     return redirect("server", found.pk)
 
 
-@transaction.non_atomic_requests
 @require_POST
 @member_required(Permission.ADMINISTER)
 def server_test(request: MemberRequest, pk: int) -> HttpResponse:

@@ -79,10 +79,6 @@ def settle(tables: list[str], numbered: list[str]) -> None:
             cursor.execute(f'VACUUM ANALYZE "{table}"')
 
 
-def _stored(row: models.Model, field: Any) -> Any:
-    return field.get_db_prep_save(getattr(row, field.attname), connection)
-
-
 def _is_numbered(field: Any) -> bool:
     """PostgreSQL gives the number, unless it is among the varying columns."""
     return isinstance(field, models.AutoField | models.BigAutoField)

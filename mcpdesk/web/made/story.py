@@ -9,7 +9,7 @@ from uuid import UUID
 from mcpdesk.accounts.models import User
 from mcpdesk.web.made.team import Cast, reason
 from tasks_monitor.models import Server
-from tasks_monitor.states import NEEDS_OPERATOR, TERMINAL, State
+from tasks_monitor.states import TERMINAL, State
 
 #: Of a hundred operations so many end in each way; the last few of all have not ended.
 _ENDS: Final = {
@@ -113,7 +113,3 @@ def _favourite(chance: random.Random, things: list[Any]) -> Any:
 def _lasting(chance: random.Random, middle: float) -> int:
     """Milliseconds; half of all are under e**middle, a few are very long."""
     return int(min(chance.lognormvariate(middle, 1.4), 10 * 86_400_000))
-
-
-def needs_operator(story: Story) -> bool:
-    return story.state in NEEDS_OPERATOR
