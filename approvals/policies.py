@@ -1,8 +1,6 @@
 """The rules of a team: read in order, and changed by admins, each change one transaction."""
 
 import hashlib
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Final
 
 from django.db import transaction
@@ -10,11 +8,10 @@ from django.db.models import QuerySet
 
 from approvals import notices, policy, policy_versions
 from approvals.models import Effect, PolicyRule
-from mcpdesk.accounts import access
-from mcpdesk.accounts.access import Member, Permission
 from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import Membership, Team
-from mcpdesk.audit.log import Actor, record
+from mcpdesk.audit.admins import Who, locked
+from mcpdesk.audit.log import record
 
 MAX_RULES = 200
 _SAID = ("name", "effect", "ask", "questions", "repairs_need_two")
@@ -24,18 +21,6 @@ STARTING_RULE: Final = {"name": "Starting is the permission", "effect": "allow"}
 _MATCH = ("server", "tool", "starter", "arguments", "claims")
 CHANGED = "Somebody else changed this rule meanwhile. Look at it again; nothing was changed."
 MOVED_ON = "Somebody else changed the policy meanwhile. Look at it again; nothing was changed."
-
-
-@dataclass(frozen=True, slots=True)
-class Who:
-    """The admin who changes a policy, and when (UTC)."""
-
-    member: Member
-    now: datetime
-
-    @property
-    def actor(self) -> Actor:
-        return Actor.person(self.member)
 
 
 def active(team_id: int) -> list[dict[str, Any]]:
@@ -181,15 +166,6 @@ def remove(rule: PolicyRule, *, who: Who) -> None:
 def keep(who: Who) -> None:
     """Note in the history what the policy says now: at the end of each change of it."""
     policy_versions.keep(who.member.team_id, active(who.member.team_id), who.member.user)
-
-
-def locked(who: Who) -> Team:
-    """The team, so that two changes of one policy wait for each other, and the role of now."""
-    team = Team.objects.select_for_update(no_key=True).get(pk=who.member.team_id)
-    current = access.member_in(who.member.user, team.pk)
-    if current is None or not current.may(Permission.ADMINISTER):
-        raise Refused("Only an admin of the team changes its policy. Nothing was changed.")
-    return team
 
 
 def _find(team: Team, rule_id: int, version: int | None = None) -> PolicyRule:

@@ -9,12 +9,12 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
 from approvals import policy, policy_export, policy_import
-from approvals.policies import Who
 from approvals.policy_files import MAX_BYTES
 from approvals.policy_forms import names_of
 from mcpdesk.accounts.access import Permission
 from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.guard import MemberRequest, member_required
+from mcpdesk.audit.admins import Who
 
 _PAGE = "approvals/policy_import.html"
 _CHANGES = ("added", "changed", "removed", "moved")

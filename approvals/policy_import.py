@@ -10,9 +10,9 @@ from django.db import transaction
 
 from approvals import policies, policy, policy_files
 from approvals.models import PolicyRule
-from approvals.policies import Who
 from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import Membership, Team
+from mcpdesk.audit.admins import Who, locked
 from mcpdesk.audit.log import record
 
 
@@ -77,7 +77,7 @@ def apply(text: str, *, seen: str, who: Who) -> Plan:
 
     Returns what was done.
     """
-    team = policies.locked(who)
+    team = locked(who)
     if policies.edition(team.pk) != seen:
         raise Refused(policies.MOVED_ON)
     there, wanted = _there(team), _wanted(text, team)

@@ -22,6 +22,7 @@ from mcpdesk.accounts import access
 from mcpdesk.accounts import errors as account_errors
 from mcpdesk.accounts.access import Member, Permission
 from mcpdesk.accounts.guard import MemberRequest, member_required
+from mcpdesk.audit.admins import Who
 from mcpdesk.audit.models import Event
 from tasks_monitor.engine.errors import Refused
 from tasks_monitor.models import Server
@@ -233,8 +234,8 @@ def _place(to: str, rule: PolicyRule) -> int:
     return int(to) if to.isascii() and to.isdigit() and len(to) < 6 else rule.position
 
 
-def _who(request: MemberRequest) -> verbs.Who:
-    return verbs.Who(request.member, timezone.now())
+def _who(request: MemberRequest) -> Who:
+    return Who(request.member, timezone.now())
 
 
 def _after_move(

@@ -7,11 +7,12 @@ import sys
 from django.db import transaction
 from django.utils import timezone
 
-from approvals.policies import STARTING_RULE, Who, add_rule
+from approvals.policies import STARTING_RULE, add_rule
 from mcpdesk.accounts.access import memberships_of
 from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import User
 from mcpdesk.accounts.setup import create_first_admin, needs_first_admin
+from mcpdesk.audit.admins import Who
 from mcpdesk.embedded.console import say
 from mcpdesk.embedded.errors import StartError
 

@@ -2,16 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 from django.db import transaction
 
-from mcpdesk.accounts import access
-from mcpdesk.accounts.access import Member, Permission
 from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import Team
-from mcpdesk.audit.log import Actor, record
+from mcpdesk.audit.admins import Who, locked
+from mcpdesk.audit.log import record
 from mcpdesk.http.addresses import origin_of
 from mcpdesk.notify import doorbell, outbox
 from mcpdesk.notify.media import webhook
@@ -26,18 +24,6 @@ from mcpdesk.notify.models import (
 from mcpdesk.notify.outbox import About, Notice
 
 MAX_CHANNELS = 50
-
-
-@dataclass(frozen=True, slots=True)
-class Who:
-    """The admin who does it, and when (aware UTC)."""
-
-    member: Member
-    now: datetime
-
-    @property
-    def actor(self) -> Actor:
-        return Actor.person(self.member)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,15 +188,6 @@ def allow_arguments(allowed: bool, *, who: Who) -> None:
     notices.save(update_fields=["with_arguments"])
     to = "on" if allowed else "off"
     record("notices.arguments", team_id=team.pk, actor=who.actor, now=who.now, to=to)
-
-
-def locked(who: Who) -> Team:
-    """The team, so that two changes wait for each other, and the role of now. Raises Refused."""
-    team = Team.objects.select_for_update(no_key=True).get(pk=who.member.team_id)
-    current = access.member_in(who.member.user, team.pk)
-    if current is None or not current.may(Permission.ADMINISTER):
-        raise Refused("Only an admin of the team changes this. Nothing was changed.")
-    return team
 
 
 def find(team: Team, channel_id: int) -> Channel:

@@ -10,9 +10,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from approvals.gate import request_start
-from approvals.policies import Who, add_rule
+from approvals.policies import add_rule
 from mcpdesk.accounts.access import Member, member_in
 from mcpdesk.accounts.models import Membership, Role, Team, User
+from mcpdesk.audit.admins import Who
 from mcpdesk.audit.log import Actor
 from mcpdesk.audit.models import Channel, Event
 from tasks_monitor.engine.servers import add_server, test_server

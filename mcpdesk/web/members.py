@@ -11,6 +11,7 @@ from approvals.alertness import look_again
 from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import Membership, Role, Team, User
 from mcpdesk.accounts.setup import check_password, checked_email, refuse_second_account
+from mcpdesk.audit.admins import NOT_AN_ADMIN
 from mcpdesk.audit.log import Actor, record
 from mcpdesk.web.names import checked_name, refuse_taken
 
@@ -206,7 +207,7 @@ def _locked(team_id: int, actor: Actor) -> Team:
     """
     team = Team.objects.select_for_update(no_key=True).get(pk=team_id)
     if not _is_admin(actor, team.pk):
-        raise Refused("Only an admin of the team changes this. Nothing was changed.")
+        raise Refused(NOT_AN_ADMIN)
     return team
 
 

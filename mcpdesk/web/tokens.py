@@ -12,6 +12,7 @@ from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import ApiToken, Team, User
 from mcpdesk.accounts.tokens import Scope
+from mcpdesk.audit.admins import Who, locked
 from mcpdesk.audit.log import Actor, record
 
 #: Tokens that a person, or a team for its services, can have at a time.
@@ -40,8 +41,8 @@ def make_own(
 def make_service(
     member: Member, *, name: str, scopes: Sequence[Scope], days: int | None, now: datetime
 ) -> Made:
-    """A token of a service, which is nobody. Raises Refused; the caller checked the permission."""
-    team = Team.objects.select_for_update(no_key=True).get(pk=member.team_id)
+    """A token of a service, which is nobody. Raises Refused."""
+    team = locked(Who(member, now))
     theirs = ApiToken.objects.filter(team=team, user__isnull=True)
     if theirs.filter(name=name, revoked_at__isnull=True).exists():
         raise Refused(f"There is a service {name}. Revoke its token first, or choose another name.")
@@ -53,18 +54,18 @@ def make_service(
 @transaction.atomic(durable=True)
 def revoke(token: ApiToken, *, member: Member, now: datetime) -> None:
     """From now on it opens nothing; once more changes nothing."""
-    locked = ApiToken.objects.select_for_update(of=("self",)).get(pk=token.pk)
-    if locked.revoked_at is not None:
+    current = ApiToken.objects.select_for_update(of=("self",)).get(pk=token.pk)
+    if current.revoked_at is not None:
         return
-    locked.revoked_at, locked.revoked_by = now, member.user
-    locked.save(update_fields=["revoked_at", "revoked_by"])
+    current.revoked_at, current.revoked_by = now, member.user
+    current.save(update_fields=["revoked_at", "revoked_by"])
     record(
         "token.revoked",
-        team_id=locked.team_id,
+        team_id=current.team_id,
         actor=Actor.person(member),
         now=now,
-        token=_label(locked),
-        owner=_owner(locked),
+        token=_label(current),
+        owner=_owner(current),
     )
 
 

@@ -7,9 +7,9 @@ import pytest
 
 from approvals import policies
 from approvals.models import PolicyRule
-from approvals.policies import Who
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.models import Role
+from mcpdesk.audit.admins import Who
 from mcpdesk.notify.models import Alert
 from tests.approvals.conftest import Join
 from tests.approvals.gates import request, rule

@@ -12,8 +12,9 @@ from approvals.models import Approval, ApprovalState, PolicyRule
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.models import Role
 from mcpdesk.audit import passes, sealing
+from mcpdesk.audit.admins import Who
 from mcpdesk.notify import channels
-from mcpdesk.notify.channels import Wanted, Who
+from mcpdesk.notify.channels import Wanted
 from mcpdesk.notify.models import ChannelKind
 from tasks_monitor.models import Hold, Operation
 from tasks_monitor.states import State

@@ -15,9 +15,10 @@ from django.db.models import QuerySet
 from approvals.models import Approval
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.models import Role, Team
+from mcpdesk.audit.admins import Who
 from mcpdesk.audit.models import Event
 from mcpdesk.notify import claim as claiming
-from mcpdesk.notify.channels import Who, send_again
+from mcpdesk.notify.channels import send_again
 from mcpdesk.notify.claim import LEASE, Parcel, anything_due, claim
 from mcpdesk.notify.deliver import deliver
 from mcpdesk.notify.models import Message, MessageState

@@ -11,6 +11,7 @@ from approvals.models import Approval
 from mcpdesk.accounts.access import member_in
 from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import Membership, Role, Team
+from mcpdesk.audit.admins import Who
 from mcpdesk.audit.models import Event
 from mcpdesk.notify import alerts, channels
 from mcpdesk.notify.models import (
@@ -251,7 +252,7 @@ def test_an_admin_who_is_none_any_more_changes_nothing(team: Team, admin: Member
     admin.role = Role.VIEWER
     admin.save()
     with pytest.raises(Refused, match="Only an admin"):
-        channels.set_enabled(webhook(team).pk, False, who=channels.Who(member, NOW))
+        channels.set_enabled(webhook(team).pk, False, who=Who(member, NOW))
 
 
 def test_the_channels_page_costs_the_same_for_any_number(client: Client, team: Team) -> None:

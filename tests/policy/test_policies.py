@@ -6,10 +6,10 @@ import pytest
 
 from approvals import policies, policy
 from approvals.models import PolicyRule
-from approvals.policies import Who
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import Membership, Role
+from mcpdesk.audit.admins import Who
 from mcpdesk.audit.models import Event
 from tests.factories import NOW, MembershipFactory, PolicyRuleFactory
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from approvals import policies, policy, policy_import
 from approvals.models import PolicyRule
-from approvals.policies import Who
 from approvals.policy_export import export
 from approvals.policy_files import write
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import Membership, Role, User
+from mcpdesk.audit.admins import Who
 from mcpdesk.audit.models import Event
 from tests.factories import NOW, MembershipFactory, PolicyRuleFactory
 
@@ -342,7 +342,7 @@ def test_without_the_lock_both_imports_write_and_only_the_database_stops_one(
 ) -> None:
     """The control: both see the policy that they looked at, and both write."""
     looked_at = seen(who)
-    monkeypatch.setattr(policies, "locked", lambda who: who.member.team)
+    monkeypatch.setattr(policy_import, "locked", lambda who: who.member.team)
     both_looked = threading.Barrier(2)
     compare = policy_import._compare
 

@@ -8,9 +8,9 @@ from django.db import connection
 
 from approvals import policies, policy_export, policy_import, policy_versions
 from approvals.models import PolicyVersion
-from approvals.policies import Who
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.models import Role
+from mcpdesk.audit.admins import Who
 from tests.factories import NOW, MembershipFactory
 
 pytestmark = pytest.mark.django_db

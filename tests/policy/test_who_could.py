@@ -11,11 +11,11 @@ from hypothesis.extra.django import TestCase
 
 from approvals import policies, policy, who_could
 from approvals.models import Audience
-from approvals.policies import Who
 from approvals.who_could import Call
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.models import Absence, Membership, Role, Team, User
+from mcpdesk.audit.admins import Who
 from tests.api.calling import a_token
 from tests.factories import (
     NOW,

@@ -5,9 +5,12 @@ from django.test import Client
 from django.utils import timezone
 
 from mcpdesk.accounts import tokens
+from mcpdesk.accounts.access import Member
+from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import ApiToken, Membership, Role
+from mcpdesk.accounts.tokens import Scope
 from mcpdesk.audit.models import Event
-from mcpdesk.web.tokens import MOST
+from mcpdesk.web.tokens import MOST, make_service
 from tests.api.calling import a_token
 from tests.factories import MembershipFactory, TeamFactory
 from tests.web.browsing import browser, signed_in
@@ -80,6 +83,17 @@ def test_two_services_of_one_name_are_not_to_be_told_apart(client: Client) -> No
     assert "There is a service deploy-bot" in page.content.decode()
     client.post(f"/team/tokens/{ApiToken.objects.get().pk}/revoke/")
     assert client.post("/team/tokens/", SERVICE).context["made"]
+
+
+def test_who_was_an_admin_when_they_asked_and_is_none_now_makes_no_service(
+    admin: Membership,
+) -> None:
+    """What a service's token opens it opens whatever becomes of who made it."""
+    asked = Member(admin.user, admin.team, Role.ADMIN)
+    Membership.objects.filter(pk=admin.pk).update(role=Role.OPERATOR)
+    with pytest.raises(Refused, match="Only an admin"):
+        make_service(asked, name="bot", scopes=[Scope.READ], days=None, now=timezone.now())
+    assert not ApiToken.objects.exists()
 
 
 @pytest.mark.parametrize("name", ["Anna Admin", "deploy bot", "<b>", ""])

@@ -14,8 +14,8 @@ from mcpdesk.accounts.access import Permission
 from mcpdesk.accounts.adapter import sends_mail
 from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.guard import MemberRequest, member_required
+from mcpdesk.audit.admins import Who
 from mcpdesk.notify import channels, outbox, selectors
-from mcpdesk.notify.channels import Who
 from mcpdesk.notify.forms import ChannelForm
 from mcpdesk.notify.media import webhook
 from mcpdesk.notify.models import Channel, ChannelKind, Topic
