@@ -1,11 +1,13 @@
 """The clock rings for messages that are due, and only then."""
 
+import io
 import threading
 from datetime import timedelta
 from unittest import mock
 
 import pytest
 import time_machine
+from django.db import InterfaceError
 
 from approvals.models import Approval
 from mcpdesk.accounts.models import Team
@@ -87,3 +89,30 @@ def test_without_a_clock_a_worker_sends_what_is_due_by_itself(
     with time_machine.travel(NOW + timedelta(seconds=30), tick=False):
         watchdog.watch(stop)
     assert len(delivered) == sent
+
+
+@pytest.mark.parametrize("fault", [InterfaceError("the connection is closed"), KeyError("odd")])
+def test_a_look_that_fails_does_not_end_the_clock(
+    monkeypatch: pytest.MonkeyPatch, fault: Exception
+) -> None:
+    monkeypatch.setattr(clock, "close_old_connections", lambda: None)
+    looks = mock.Mock(spec=clock.Clock)
+    looks.tick.side_effect = [fault, None]
+    command = clock.Command(stderr=io.StringIO())
+    command._tick(looks)
+    command._tick(looks)
+    assert looks.tick.call_count == 2
+
+
+def test_messages_that_cannot_be_cleared_away_keep_no_worker_from_being_rung(
+    approval: Approval, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rung: list[object] = []
+    monkeypatch.setattr(clock, "ring", lambda: rung.append("worker"))
+    monkeypatch.setattr(clock, "ring_task", lambda *_: None)
+    monkeypatch.setattr(clock.retention, "clear", mock.Mock(side_effect=KeyError("odd")))
+    process = clock.Clock()
+    with pytest.raises(KeyError):
+        process.tick(NOW, 0.0)
+    process.tick(NOW, 0.25)
+    assert rung == ["worker"]

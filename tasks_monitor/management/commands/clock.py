@@ -10,7 +10,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand
-from django.db import DatabaseError, close_old_connections, connection
+from django.db import Error, close_old_connections, connection
 from django.utils import timezone
 
 from mcpdesk import logs
@@ -53,11 +53,14 @@ class Command(BaseCommand):
             self._tick(clock)
 
     def _tick(self, clock: "Clock") -> None:
+        """One look. Whatever goes wrong with it, another one follows."""
         close_old_connections()
         try:
             clock.tick(timezone.now(), time.monotonic())
-        except DatabaseError as error:
+        except Error as error:
             self.stderr.write(f"The database did not answer ({type(error).__name__}); going on.")
+        except Exception:
+            logger.exception("the clock could not look at everything")
 
 
 def _deliver() -> None:
@@ -113,8 +116,10 @@ class Clock:
         for chore in self._chores:
             chore.tick(now, monotonic)
         if monotonic >= self._clear_at:
-            more = retention.clear(now)
-            self._clear_at = monotonic + (retention.AGAIN_S if more else retention.EVERY_S)
+            # first, so that what fails here keeps nothing else waiting until its time comes again
+            self._clear_at = monotonic + retention.EVERY_S
+            if retention.clear(now):
+                self._clear_at = monotonic + retention.AGAIN_S
         if not self._is_answered(now):
             return
         if anything_due(now) or self._is_quiet(now):
