@@ -56,21 +56,18 @@ def add_server(
 ) -> Server:
     """Add a server to the team; nothing is sent yet. Raises Refused."""
     _check(name, url, identity, auth_kind, credential, questions_to)
-    try:
-        with transaction.atomic():
-            server = Server.objects.create(
-                team_id=team_id,
-                name=name,
-                url=url,
-                identity=identity,
-                auth_kind=auth_kind,
-                credential=credential,
-                allow_private=allow_private,
-                questions_to=questions_to,
-                created_at=now,
-            )
-    except IntegrityError:
-        raise Refused(f"This team has a server named {name} already.") from None
+    server = Server(
+        team_id=team_id,
+        name=name,
+        url=url,
+        identity=identity,
+        auth_kind=auth_kind,
+        credential=credential,
+        allow_private=allow_private,
+        questions_to=questions_to,
+        created_at=now,
+    )
+    _save(server)
     _record(server, "server.added", actor, now)
     return server
 
@@ -99,8 +96,7 @@ def change_server(
     if credential is None and auth_kind == server.auth_kind:
         credential = server.credential
     _check(name, server.url, identity, auth_kind, credential, questions_to)
-    if not 1 <= max_in_flight <= 100 or not 1 <= call_timeout_s <= 3600:
-        raise Refused("Allow 1 to 100 requests at a time, and 1 to 3600 seconds for a call.")
+    _check_limits(max_in_flight, call_timeout_s)
     wanted = {
         "name": name,
         "identity": identity,
@@ -120,11 +116,7 @@ def change_server(
     if not _SHOWN_TO_DECIDE.isdisjoint(changed):
         # before the row: another name takes its key, and receivers lock items that refer to it
         server_identity_changed.send(None, server_id=server.pk, now=now)
-    try:
-        with transaction.atomic():
-            server.save()
-    except IntegrityError:
-        raise Refused(f"This team has a server named {name} already.") from None
+    _save(server)
     if changed:
         _record(server, "server.changed", actor, now, fields=", ".join(changed))
     return server
@@ -147,6 +139,20 @@ def _locked() -> QuerySet[Server]:
     Without the key: whoever approves, or starts, a call of one meanwhile writes rows that name it.
     """
     return Server.objects.select_for_update(no_key=True)
+
+
+def _save(server: Server) -> None:
+    """Write it, new or changed. Raises Refused for the name of another server of its team."""
+    try:
+        with transaction.atomic():
+            server.save()
+    except IntegrityError:
+        raise Refused(f"This team has a server named {server.name} already.") from None
+
+
+def _check_limits(max_in_flight: int, call_timeout_s: int) -> None:
+    if not 1 <= max_in_flight <= 100 or not 1 <= call_timeout_s <= 3600:
+        raise Refused("Allow 1 to 100 requests at a time, and 1 to 3600 seconds for a call.")
 
 
 def _check(
