@@ -143,6 +143,9 @@ class NotifyChannelLayer(BaseChannelLayer):  # type: ignore[misc]
                         self._deliver(here, json.loads(notification.payload))
             except psycopg.Error as error:
                 logger.warning("live hints are interrupted: %s", error)
+            except Exception:
+                # anybody on the database can notify: what is no hint must not leave pages deaf
+                logger.exception("live hints are interrupted")
             await asyncio.sleep(RECONNECT_S)
 
     def _say_restored(self, here: _Loop) -> None:

@@ -22,6 +22,7 @@ from mcpdesk.accounts.models import Membership, Role, Team, User
 from mcpdesk.accounts.sessions import TEAM_KEY
 from mcpdesk.audit.log import DESK, record
 from mcpdesk.web import consumers, members, own_sessions
+from mcpdesk.web.notify_layer import TOPIC
 from tests.factories import MembershipFactory, TeamFactory
 
 HEARD_WITHIN_S = 10
@@ -253,3 +254,16 @@ def test_a_page_is_told_to_refresh_after_postgresql_dropped_the_listener(
     assert page.heard() == {"type": "ready"}
     change(member.team, operation_id=operation)
     assert page.heard()["operation"] == str(operation)
+
+
+@pytest.mark.parametrize("payload", ["no hint", "[]", '{"other": 1}'])
+def test_a_notification_that_is_no_hint_leaves_no_page_deaf(
+    member: Membership, open_page: Any, live_layer: str, payload: str
+) -> None:
+    if live_layer != "postgres":
+        return  # Redis carries what only the desk can read
+    page = open_page(sign_in(member.user))
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_notify(%s, %s)", [TOPIC, payload])
+    # it listens again, and the page is told that it may have missed something
+    assert page.heard() == {"type": "ready"}
