@@ -32,7 +32,8 @@ from mcpdesk.accounts.models import User
 from mcpdesk.audit.models import Event
 from tasks_monitor.models import Hold, InputRequest, InputRequestState, Payload, Server
 
-PAGE_ROWS = 50
+#: Beside an item that is open the list is made anew for each: more rows are more to wait for.
+PAGE_ROWS = 30
 TIMELINE_EVENTS = 100
 
 
