@@ -305,6 +305,8 @@ METRICS_TOKEN = env.str("MCPDESK_METRICS_TOKEN", default="")
 LOG_LEVEL = env.str("MCPDESK_LOG_LEVEL", default="INFO")
 # "lines" (key=value) or "json"
 LOG_FORMAT = env.str("MCPDESK_LOG_FORMAT", default="lines")
+# else every line of a request would bear its address, as whoever asks writes it (X-Forwarded-For)
+DJANGO_STRUCTLOG_IP_LOGGING_ENABLED = False
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

@@ -5,6 +5,7 @@ import gc
 import io
 import json
 import logging
+import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -27,6 +28,7 @@ from tasks_monitor.engine import settle_call
 from tests.engine import peer
 from tests.engine.desk import ScriptedDesk
 from tests.engine.test_secrets import CANARY, said, with_canaries
+from tests.conftest import CHECKOUT
 from tests.factories import NOW, MembershipFactory, OperationFactory, ServerFactory
 from tests.hostile import BREAKOUTS
 from tests.web.browsing import signed_in
@@ -34,6 +36,7 @@ from tests.web.browsing import signed_in
 pytestmark = pytest.mark.django_db
 
 Read = Callable[[], str]
+DOCS = CHECKOUT / "docs" / "observability.md"
 
 
 @pytest.fixture(params=logs.FORMATS)
@@ -168,6 +171,22 @@ def test_every_event_is_a_line_with_its_ids_and_states_and_without_names(
     assert lines[-1]["after"] == "Completed"
     everywhere = {"timestamp", "level", "logger", "server"}
     assert all(line.keys() <= own | everywhere for line in lines)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_line_about_an_event_of_a_page_bears_only_what_the_docs_name(
+    staying: None, entries: Callable[[], list[dict[str, Any]]]
+) -> None:
+    member: Membership = MembershipFactory(role=Role.ADMIN)
+    server = ServerFactory(team=member.team)
+    asked = {"X-Forwarded-For": "203.0.113.9", "X-Request-ID": CANARY}
+    path = f"/servers/{server.pk}/pause/"
+    assert signed_in(member).post(path, {"paused": "yes"}, headers=asked).status_code == 302
+    (line,) = [entry for entry in entries() if entry["logger"] == logs.EVENTS]
+    assert (line["event"], line["user_id"]) == ("server.changed", member.user_id)
+    fields = DOCS.read_text().partition("| field | |")[2].partition("\n\n")[0]
+    assert line.keys() <= set(re.findall(r"`(\w+)`", fields))
+    assert CANARY not in json.dumps(line)
 
 
 def test_what_is_taken_back_is_no_line(
