@@ -25,10 +25,10 @@ from mcpdesk.audit.models import Event
 from mcpdesk.checks import configuration
 from mcpdesk.web.views import health
 from tasks_monitor.engine import settle_call
+from tests.conftest import CHECKOUT
 from tests.engine import peer
 from tests.engine.desk import ScriptedDesk
 from tests.engine.test_secrets import CANARY, said, with_canaries
-from tests.conftest import CHECKOUT
 from tests.factories import NOW, MembershipFactory, OperationFactory, ServerFactory
 from tests.hostile import BREAKOUTS
 from tests.web.browsing import signed_in
