@@ -88,7 +88,7 @@ def _counting(approval: Approval, said: list[Vote], who: Deciders) -> list[Vote]
     """standing(), of all that was said to an item. To one that is closed, it counts as it did then,
     whoever has left since.
     """
-    on_this = [vote for vote in said if vote.version == approval.version]
+    on_this = [vote for vote in said if vote.version == counted_version(approval)]
     if not approval.is_open:
         return on_this
     return [vote for vote in on_this if Right(vote.user_id, vote.acted_for_id) in who.rights]

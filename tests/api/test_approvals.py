@@ -3,7 +3,9 @@
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
+from approvals import intake
 from approvals.models import Approval, ApprovalState, Vote
 from mcpdesk.accounts.models import Membership, Role, Team
 from mcpdesk.accounts.tokens import Scope
@@ -117,6 +119,18 @@ def test_it_stays_agreed_to_by_as_many_when_one_of_them_has_left(
     assert _decide(second, gate, "approve").json()["final"]
     Membership.objects.filter(user=approver.token.user).update(role=Role.VIEWER)
     assert second.get(f"/approvals/{gate}").json()["agreed"] == 2
+
+
+def test_it_says_how_many_had_agreed_when_it_closed_without_a_decision(
+    team: Team, approver: Caller
+) -> None:
+    gate = _gate(team, quorum=2)
+    _decide(approver, gate, "approve")
+    operation = Operation.objects.get()
+    person(team, Role.OPERATOR).post(f"/operations/{operation.pk}/cancel")
+    intake.take_in(operation.pk, now=timezone.now())
+    shown = approver.get(f"/approvals/{gate}").json()
+    assert (shown["state"], shown["agreed"], shown["needed"]) == ("closed", 1, 2)
 
 
 def test_whoever_started_it_decides_nothing_under_four_eyes(team: Team) -> None:
