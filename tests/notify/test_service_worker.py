@@ -1,6 +1,7 @@
 """The service worker in a real browser: it registers under the page's policy, shows, replaces."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -27,7 +28,7 @@ SHOWN = """async () => {
 
 
 @pytest.fixture
-def page(desk_url: str, chromium: Browser, team: Team) -> Page:
+def page(desk_url: str, chromium: Browser, team: Team) -> Iterator[Page]:
     """The notifications page of a member who lets the desk notify them."""
     member: Membership = MembershipFactory(team=team, role=Role.APPROVER)
     session = signed_in(member).cookies["sessionid"].value
@@ -35,7 +36,8 @@ def page(desk_url: str, chromium: Browser, team: Team) -> Page:
     context.add_cookies([{"name": "sessionid", "value": session, "url": desk_url}])
     opened = context.new_page()
     opened.goto("/profile/notifications/")
-    return opened
+    yield opened
+    context.close()
 
 
 def push(page: Page, origin: str, **message: Any) -> None:
