@@ -150,8 +150,11 @@
   const opened = new Map();
   const focused = new Map(); // what has an id gets it back from htmx
   function remember(region) {
-    const ids = [...region.querySelectorAll("details[open][id]")].map((details) => details.id);
-    opened.set(region.id, ids);
+    // elsewhere another item may come: what it folds was opened by nobody
+    if (region.matches("[data-live]")) {
+      const ids = [...region.querySelectorAll("details[open][id]")].map((details) => details.id);
+      opened.set(region.id, ids);
+    }
     const active = document.activeElement;
     if (!region.contains(active) || active.id) return;
     const kind = kindOf(active);

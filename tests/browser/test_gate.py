@@ -70,6 +70,18 @@ def test_what_is_folded_is_opened_before_it_is_approved(team: Crew, server: int)
     expect(page.locator(".desk-message").first).to_contain_text("You approved")
 
 
+def test_what_was_opened_in_one_item_is_not_opened_in_the_next(team: Crew, server: int) -> None:
+    team.ask_first("search_*")
+    first, second = (_asked(team, server, note=letter * 500) for letter in "xy")
+    page = team.approver.open(path(first))
+    page.locator("details[data-must-open] summary").click()
+    page.locator(f"#row-{second.pk}").click()
+    expect(page.locator(f'#item[data-item="{second.pk}"]')).to_be_visible()
+    expect(page.locator("#item-title")).to_be_focused()
+    expect(page.locator("#item button[value=approve]")).to_be_disabled()
+    expect(page.locator("details[data-must-open]")).not_to_have_attribute("open", "")
+
+
 def test_an_admin_writes_a_rule_tries_it_and_it_counts_for_the_next_call(
     team: Crew, server: int
 ) -> None:
