@@ -79,7 +79,7 @@ def _advice(server: Server) -> str:
     if not settings.ALLOW_PRIVATE_SERVERS:
         return "This desk allows them for no server: see MCPDESK_ALLOW_PRIVATE_SERVERS."
     if server.allow_private:
-        return "They are allowed for it since: press “Test connection”."
+        return "They have been allowed for it since then: press “Test connection”."
     return (
         "If that is where it is meant to stand, press “Change”, tick “It stands on a private or "
         "local address”, and then press “Test connection”."

@@ -83,7 +83,7 @@ PRIVATE = "The server&#x27;s address is private, and private addresses are not a
     ("by_the_desk", "since", "says"),
     [
         (True, False, "press “Change”, tick “It stands on a private or local address”, and then"),
-        (True, True, "They are allowed for it since: press “Test connection”."),
+        (True, True, "They have been allowed for it since then: press “Test connection”."),
         (False, False, "This desk allows them for no server: see MCPDESK_ALLOW_PRIVATE_SERVERS."),
     ],
 )
