@@ -13,8 +13,9 @@ from approvals.filters import Chosen
 from approvals.history_filters import ApprovalFilters
 from approvals.models import ListPlace, SavedFilter
 from approvals.outcomes import Missing, Refused
-from mcpdesk.accounts.access import Member, Permission
+from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.models import Team, User
+from mcpdesk.audit.admins import Who, locked
 from mcpdesk.audit.log import Actor, record
 from mcpdesk.mcp.jsontext import storable
 from tasks_monitor.history_filters import OperationFilters
@@ -29,7 +30,6 @@ BAD_NAME = f"A name has at most {MAX_NAME_CHARS} characters, in one line. Nothin
 TAKEN = "There is a list of that name already. Nothing was saved."
 TOO_LONG = "These filters are too long to be kept. Nothing was saved."
 FULL = f"There are {MAX_EACH} lists already. Delete one first; nothing was saved."
-NOT_ADMIN = "Lists of the team are kept by its admins. Nothing was changed."
 
 
 _PATHS: Final = {
@@ -95,9 +95,9 @@ def save(
     now: datetime,
     place: ListPlace = ListPlace.INBOX,
 ) -> SavedFilter | Refused:
-    """Keep this list of a place under a name; `for_team` takes an admin."""
-    if for_team and not member.may(Permission.ADMINISTER):
-        return Refused(NOT_ADMIN)
+    """Keep this list of a place under a name; `for_team` takes an admin (PermissionDenied)."""
+    if for_team:
+        locked(Who(member, now))
     owner = None if for_team else member.user
     name = name.strip()
     refusal = _why_not_named(member, owner, place, name)
@@ -116,10 +116,10 @@ def save(
 
 @transaction.atomic
 def rename(member: Member, pk: int, *, name: str, now: datetime) -> SavedFilter | Missing | Refused:
-    """Give a list another name."""
-    saved = _held(member, pk)
-    if not isinstance(saved, SavedFilter):
-        return saved
+    """Give a list another name. Raises PermissionDenied for the team's to who is no admin."""
+    saved = _held(member, pk, now)
+    if saved is None:
+        return Missing()
     name, before = name.strip(), saved.name
     refusal = None if name == before else _why_not_named(member, saved.user, saved.place, name)
     if refusal:
@@ -131,11 +131,11 @@ def rename(member: Member, pk: int, *, name: str, now: datetime) -> SavedFilter 
 
 
 @transaction.atomic
-def delete(member: Member, pk: int, *, now: datetime) -> SavedFilter | Missing | Refused:
-    """Forget a list; returns what it was."""
-    saved = _held(member, pk)
-    if not isinstance(saved, SavedFilter):
-        return saved
+def delete(member: Member, pk: int, *, now: datetime) -> SavedFilter | Missing:
+    """Forget a list; returns what it was. Raises PermissionDenied as of rename()."""
+    saved = _held(member, pk, now)
+    if saved is None:
+        return Missing()
     SavedFilter.objects.filter(pk=saved.pk).delete()
     _record("filter.removed", saved, member, now)
     return saved
@@ -146,14 +146,12 @@ def _seen_by(member: Member) -> QuerySet[SavedFilter]:
     return SavedFilter.objects.filter(mine_or_ours, team=member.team_id)
 
 
-def _held(member: Member, pk: int) -> SavedFilter | Missing | Refused:
+def _held(member: Member, pk: int, now: datetime) -> SavedFilter | None:
     """The list, locked until the transaction ends; other people's lists do not exist."""
     seen = _seen_by(member).filter(pk=pk)
     saved = seen.select_for_update(of=("self",)).select_related("user").first()
-    if saved is None:
-        return Missing()
-    if saved.user_id is None and not member.may(Permission.ADMINISTER):
-        return Refused(NOT_ADMIN)
+    if saved is not None and saved.user_id is None:
+        locked(Who(member, now))
     return saved
 
 

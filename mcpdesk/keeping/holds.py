@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import Team
 from mcpdesk.audit import legal
+from mcpdesk.audit.admins import locked_for
 from mcpdesk.audit.log import Actor, record
 from mcpdesk.audit.models import LegalHold
 from mcpdesk.mcp.jsontext import storable
@@ -26,11 +27,11 @@ def begin(
 ) -> LegalHold:
     """From now on nothing of this operation, or of the whole team (None), is deleted.
 
-    Waits for whoever deletes something at this moment. Raises Refused.
+    Waits for whoever deletes something at this moment. Raises Refused and PermissionDenied.
     """
     if actor.user is None:
         raise ValueError("a person begins a legal hold")
-    legal.wait_for_deletions(team.pk)
+    _wait(team, actor)
     _check_reason(reason)
     if operation_id is not None and not _is_there(team, operation_id):
         raise Refused(NO_SUCH_OPERATION)
@@ -53,9 +54,10 @@ def begin(
 def end(hold_id: int, *, team: Team, reason: str, actor: Actor, now: datetime) -> LegalHold:
     """What the hold kept goes with the next run, unless another hold keeps it.
 
-    Both reasons stay with it. Raises Refused, and LegalHold.DoesNotExist for another team's.
+    Both reasons stay with it. Raises Refused, PermissionDenied, and LegalHold.DoesNotExist for
+    another team's.
     """
-    legal.wait_for_deletions(team.pk)
+    _wait(team, actor)
     hold = LegalHold.objects.select_related("ended_by").get(pk=hold_id, team=team)
     _check_reason(reason)
     if hold.ended_at is not None:
@@ -71,6 +73,15 @@ def of_operation(operation: Operation) -> QuerySet[LegalHold]:
     """The holds that keep this operation now, the whole team's among them."""
     mine = legal.in_force(operation.team_id).select_related("begun_by")
     return mine.filter(operation_id=operation.pk) | mine.filter(operation_id__isnull=True)
+
+
+def _wait(team: Team, actor: Actor) -> None:
+    """Until nobody deletes, for an admin of the team. Raises PermissionDenied.
+
+    Its row comes last: what deletes takes its time, and other admins go on meanwhile.
+    """
+    legal.wait_for_deletions(team.pk)
+    locked_for(actor, team.pk)
 
 
 def _is_there(team: Team, operation_id: UUID) -> bool:

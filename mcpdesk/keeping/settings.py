@@ -8,6 +8,7 @@ from django.db import transaction
 
 from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import Team
+from mcpdesk.audit.admins import locked_for
 from mcpdesk.audit.log import Actor, record
 from mcpdesk.audit.models import Retention
 
@@ -36,10 +37,11 @@ def of(team_id: int) -> Kept:
 def change(team: Team, kept: Kept, *, actor: Actor, now: datetime) -> bool:
     """Keep things for so long from now on; whether that was another time than before.
 
-    Raises Refused below the least and above the most. Nothing is deleted here.
+    Raises Refused below the least and above the most, and PermissionDenied. Nothing is deleted
+    here.
     """
     check(kept)
-    Team.objects.select_for_update(no_key=True).get(pk=team.pk)
+    locked_for(actor, team.pk)
     before = of(team.pk)
     if before == kept:
         return False

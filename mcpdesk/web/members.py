@@ -11,7 +11,7 @@ from approvals.alertness import look_again
 from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import Membership, Role, Team, User
 from mcpdesk.accounts.setup import check_password, checked_email, refuse_second_account
-from mcpdesk.audit.admins import NOT_AN_ADMIN
+from mcpdesk.audit.admins import locked_for
 from mcpdesk.audit.log import Actor, record
 from mcpdesk.web.names import checked_name, refuse_taken
 
@@ -34,7 +34,7 @@ def add_member(
 
     An empty password for a new account makes the desk invent one. Raises `Refused`.
     """
-    team = _locked(team_id, actor)
+    team = locked_for(actor, team_id)
     address = checked_email(email)
     user = User.objects.filter(email__iexact=address).first()
     made = None
@@ -59,7 +59,7 @@ def change_role(
     membership_id: int, *, team_id: int, role: Role, actor: Actor, now: datetime
 ) -> Membership:
     """Give a member another role. Raises `Refused`, also for the team's last admin."""
-    team = _locked(team_id, actor)
+    team = locked_for(actor, team_id)
     membership = _membership(team, membership_id)
     before = membership.role
     if before == role:
@@ -85,7 +85,7 @@ def remove_member(membership_id: int, *, team_id: int, actor: Actor, now: dateti
     """Take a person out of the team; their account and their votes stay. Raises `Refused`, also
     for the team's last admin.
     """
-    team = _locked(team_id, actor)
+    team = locked_for(actor, team_id)
     membership = _membership(team, membership_id)
     _keep_an_admin(membership)
     membership.delete()
@@ -199,18 +199,6 @@ def _temporary_password() -> str:
     return secrets.token_urlsafe(TEMPORARY_PASSWORD_BYTES)
 
 
-def _locked(team_id: int, actor: Actor) -> Team:
-    """The team, locked, for somebody who is its admin now: two admins who remove each other at once
-    must not both succeed. Raises `Refused`.
-
-    NO KEY: whoever decides an item writes rows that refer to the team, and goes on meanwhile.
-    """
-    team = Team.objects.select_for_update(no_key=True).get(pk=team_id)
-    if not _is_admin(actor, team.pk):
-        raise Refused(NOT_AN_ADMIN)
-    return team
-
-
 def _locked_memberships(user: User) -> QuerySet[Membership]:
     """All memberships of a person, their teams locked in one order."""
     teams = user.memberships.values("team")
@@ -234,13 +222,11 @@ def _keep_an_admin(membership: Membership) -> None:
 
 
 def _require_admin(actor: Actor, membership: Membership) -> None:
-    if not _is_admin(actor, membership.team_id):
+    admins = Membership.objects.filter(
+        team=membership.team_id, role=Role.ADMIN, user__is_active=True
+    )
+    if not admins.filter(user=actor.user).exists():
         raise Refused(
             f"{membership.user} is also in a team that you are not an admin of. "
             "You can remove them from this team instead."
         )
-
-
-def _is_admin(actor: Actor, team_id: int) -> bool:
-    admins = Membership.objects.filter(team=team_id, role=Role.ADMIN, user__is_active=True)
-    return admins.filter(user=actor.user).exists()

@@ -41,7 +41,7 @@ def make_own(
 def make_service(
     member: Member, *, name: str, scopes: Sequence[Scope], days: int | None, now: datetime
 ) -> Made:
-    """A token of a service, which is nobody. Raises Refused."""
+    """A token of a service, which is nobody. Raises Refused and PermissionDenied."""
     team = locked(Who(member, now))
     theirs = ApiToken.objects.filter(team=team, user__isnull=True)
     if theirs.filter(name=name, revoked_at__isnull=True).exists():

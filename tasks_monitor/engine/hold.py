@@ -22,6 +22,8 @@ from django.db.models import (
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Greatest
 
+from mcpdesk.accounts.access import Permission
+from mcpdesk.audit.admins import require_now
 from mcpdesk.audit.announce import announce
 from mcpdesk.audit.log import Actor, record
 from mcpdesk.mcp.jsontext import storable
@@ -52,12 +54,13 @@ class Stretch:
 def begin(team_id: int, server_id: int | None, *, reason: str, actor: Actor, now: datetime) -> Hold:
     """Stop sending to a server, or to every server of the team (`server_id` None).
 
-    Raises Refused, and Server.DoesNotExist for a server of another team.
+    Raises Refused, PermissionDenied, and Server.DoesNotExist for a server of another team.
     """
     if actor.user is None:
         raise ValueError("a person begins a hold")
     reason = _checked(reason)
     _wait_for_senders(team_id)
+    require_now(actor, team_id, Permission.OPERATE)
     server = None if server_id is None else _server(team_id, server_id)
     _refuse_second(team_id, server)
     hold = Hold.objects.create(
@@ -76,9 +79,11 @@ def end(hold_id: int, *, actor: Actor, now: datetime) -> Hold:
     """Let everything that waits go: calls, answers, cancellations. Our deadlines get back the time.
 
     Servers that another hold stops stay stopped; their time is given back when that one ends.
-    Raises Refused, and Hold.DoesNotExist.
+    Raises Refused, PermissionDenied, and Hold.DoesNotExist.
     """
-    _wait_for_senders(Hold.objects.values_list("team_id", flat=True).get(pk=hold_id))
+    team_id = Hold.objects.values_list("team_id", flat=True).get(pk=hold_id)
+    _wait_for_senders(team_id)
+    require_now(actor, team_id, Permission.ADMINISTER)
     hold = Hold.objects.select_related("server", "ended_by").get(pk=hold_id)
     if hold.ended_at is not None:
         raise Refused(f"This is over already: {hold.ended_by or 'the desk'} ended it.")

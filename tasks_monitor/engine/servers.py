@@ -9,6 +9,7 @@ from asgiref.sync import async_to_sync
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
+from mcpdesk.audit.admins import locked_for
 from mcpdesk.audit.log import Actor, record
 from mcpdesk.mcp.outcomes import (
     Discovered,
@@ -54,7 +55,8 @@ def add_server(
     actor: Actor,
     now: datetime,
 ) -> Server:
-    """Add a server to the team; nothing is sent yet. Raises Refused."""
+    """Add a server to the team; nothing is sent yet. Raises Refused, and PermissionDenied."""
+    locked_for(actor, team_id)
     _check(name, url, identity, auth_kind, credential, questions_to)
     server = Server(
         team_id=team_id,
@@ -88,11 +90,12 @@ def change_server(
     actor: Actor,
     now: datetime,
 ) -> Server:
-    """Change what may change; `credential` None keeps the stored one. Raises Refused.
+    """Change what may change; `credential` None keeps the stored one. Raises Refused, and
+    PermissionDenied.
 
     The address never changes: a task id means nothing on another server.
     """
-    server = _locked().get(pk=server_id)
+    server = _locked_for(actor, server_id).get()
     if credential is None and auth_kind == server.auth_kind:
         credential = server.credential
     _check(name, server.url, identity, auth_kind, credential, questions_to)
@@ -124,13 +127,26 @@ def change_server(
 
 @transaction.atomic
 def pause_server(server_id: int, *, paused: bool, actor: Actor, now: datetime) -> Server:
-    """Stop sending to the server, or go on; touches nothing that another admin may be changing."""
-    server = _locked().defer("credential", "discovery").get(pk=server_id)
+    """Stop sending to the server, or go on; touches nothing that another admin may be changing.
+
+    Raises PermissionDenied.
+    """
+    server = _locked_for(actor, server_id).defer("credential", "discovery").get()
     if server.paused != paused:
         server.paused = paused
         server.save(update_fields=["paused"])
         _record(server, "server.changed", actor, now, fields="paused")
     return server
+
+
+def _locked_for(actor: Actor, server_id: int) -> QuerySet[Server]:
+    """The server, locked, for an admin of its team; DoesNotExist as of get().
+
+    The team first, so that nobody who sends to the server waits for another admin. Raises
+    PermissionDenied and Server.DoesNotExist.
+    """
+    locked_for(actor, Server.objects.values_list("team_id", flat=True).get(pk=server_id))
+    return _locked().filter(pk=server_id)
 
 
 def _locked() -> QuerySet[Server]:
@@ -202,13 +218,13 @@ def _check_credential(auth_kind: str, credential: dict[str, Any] | None) -> None
 def test_server(server_id: int, *, actor: Actor, now: datetime) -> Server:
     """Ask the server who it is and what tools it has, and keep what was found.
 
-    Talks to the network, so it must not be called inside a transaction. Raises
+    Talks to the network, so it must not be called inside a transaction. Raises PermissionDenied and
     Server.DoesNotExist.
     """
     server = Server.objects.get(pk=server_id)
     found, tools = async_to_sync(_look)(server)
     with transaction.atomic():
-        server = _locked().get(pk=server_id)
+        server = _locked_for(actor, server_id).get()
         _keep_discovery(server, found, now)
         if tools is not None:
             _keep_listing(server, tools, now)

@@ -425,13 +425,10 @@ ROWS: dict[str, Row | Open | Staff] = {
         post=SENT_BY_ALL, at=("/inbox/filters/save/?tab=team",), form={"name": "New"}
     ),
     "inbox/filters/<int:pk>/rename/": Row(
-        post=SENT_BY_ALL,
-        at=("/inbox/filters/{list}/rename/",),
-        form={"name": "Another"},
-        acts=(ADMIN,),
+        post=DONE_BY_ADMINS, at=("/inbox/filters/{list}/rename/",), form={"name": "Another"}
     ),
     "inbox/filters/<int:pk>/delete/": Row(
-        post=SENT_BY_ALL, at=("/inbox/filters/{list}/delete/",), acts=(ADMIN,)
+        post=DONE_BY_ADMINS, at=("/inbox/filters/{list}/delete/",)
     ),
     "inbox/<uuid:approval_id>/": Row(
         get=EVERYBODYS,

@@ -11,7 +11,6 @@ from django.urls import reverse
 from approvals.models import Approval, ApprovalState, Kind, Vote
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.models import Membership, Role, Team, User
-from mcpdesk.audit.log import DESK
 from tasks_monitor.engine.servers import bearer, change_server
 from tasks_monitor.models import Server
 from tests.api.calling import Caller, a_token
@@ -39,6 +38,7 @@ from tests.approvals.attacks import (
     untouched,
 )
 from tests.approvals.conftest import Join
+from tests.engine.conftest import an_admin
 from tests.factories import NOW, ApprovalFactory, TeamFactory
 
 pytestmark = pytest.mark.django_db
@@ -321,7 +321,9 @@ def test_another_limit_of_the_server_leaves_the_votes_alone(
 
 def _change(server: Server, **change: Any) -> None:
     kind = {"auth_kind": "bearer"} if "credential" in change else {}
-    change_server(server.pk, **{**as_it_is(server), **kind, **change}, actor=DESK, now=NOW)
+    change_server(
+        server.pk, **{**as_it_is(server), **kind, **change}, actor=an_admin(server.team), now=NOW
+    )
 
 
 # --- somebody else's name

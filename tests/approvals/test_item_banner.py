@@ -13,11 +13,11 @@ from approvals import claim
 from approvals.models import Approval, Audience, Choice, Vote
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.models import Absence, Membership, Role
-from mcpdesk.audit.log import Actor
 from tasks_monitor.engine import hold
 from tasks_monitor.models import Operation
 from tests.approvals.conftest import Ask, Join
 from tests.approvals.gates import a_gate, say
+from tests.engine.conftest import an_admin
 from tests.factories import NOW
 
 pytestmark = pytest.mark.django_db
@@ -51,7 +51,7 @@ def _claimed_by_me(approval: Approval, member: Member, other: Member) -> None:
 
 
 def _held(approval: Approval, member: Member, other: Member) -> None:
-    actor, now = Actor.person(other), timezone.now()
+    actor, now = an_admin(approval.team), timezone.now()
     hold.begin(approval.team_id, None, reason="Incident <7>", actor=actor, now=now)
 
 

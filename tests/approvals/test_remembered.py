@@ -15,7 +15,7 @@ from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import Membership, Role, User
-from mcpdesk.audit.log import DESK, Actor
+from mcpdesk.audit.log import Actor
 from mcpdesk.audit.models import Event
 from tasks_monitor.engine.servers import change_server
 from tasks_monitor.models import Operation, Server
@@ -24,6 +24,7 @@ from tests.api.calling import a_token
 from tests.approvals.attacks import as_it_is
 from tests.approvals.conftest import Join
 from tests.approvals.gates import LATER, a_gate, request, rule, say
+from tests.engine.conftest import an_admin
 from tests.factories import NOW, ServerFactory
 
 pytestmark = pytest.mark.django_db
@@ -469,7 +470,9 @@ def test_all_of_a_server_end_when_it_comes_to_be_called_as_somebody_else(
 
 def _renamed(server: Server, now: datetime) -> None:
     """An admin has the server called as somebody else."""
-    change_server(server.pk, **{**as_it_is(server), "identity": "root"}, actor=DESK, now=now)
+    change_server(
+        server.pk, **{**as_it_is(server), "identity": "root"}, actor=an_admin(server.team), now=now
+    )
 
 
 def test_nothing_is_run_as_somebody_else_by_what_was_remembered_before(

@@ -15,11 +15,11 @@ from approvals.models import Approval, Remembered
 from approvals.remembered import Scope
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.errors import Refused
-from mcpdesk.audit.log import DESK
 from mcpdesk.audit.models import Event
 from tasks_monitor.engine.servers import change_server
 from tests.approvals.attacks import as_it_is
 from tests.approvals.gates import LATER, a_gate, request, say
+from tests.engine.conftest import an_admin
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -175,7 +175,12 @@ def test_what_is_remembered_while_the_server_gets_another_name_ends_with_the_old
 
     def rename() -> None:
         locked.wait(timeout=5)
-        change_server(server.pk, **{**as_it_is(server), "name": "other"}, actor=DESK, now=LATER)
+        change_server(
+            server.pk,
+            **{**as_it_is(server), "name": "other"},
+            actor=an_admin(server.team),
+            now=LATER,
+        )
 
     def remember() -> object:
         return remembered.remember(approval.pk, member=approver, scope=SCOPE, now=LATER)

@@ -1,11 +1,13 @@
 """Lists saved by name: whose they are, who may change them, and what is kept of an address."""
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
 import pytest
+from django.core.exceptions import PermissionDenied
 from django.db import connection
 from django.http import QueryDict
 from django.test import Client
@@ -15,9 +17,10 @@ from approvals.filters import Chosen, Filters, Tab
 from approvals.models import SavedFilter
 from approvals.outcomes import Missing, Refused
 from mcpdesk.accounts.access import Member
-from mcpdesk.accounts.models import Role, Team
+from mcpdesk.accounts.models import Membership, Role, Team
 from mcpdesk.audit.models import Event
 from tests.approvals.conftest import Join
+from tests.engine.racing import locks_off, while_demoted
 from tests.factories import NOW, TeamFactory
 
 pytestmark = pytest.mark.django_db
@@ -70,13 +73,49 @@ def test_a_list_is_kept_in_one_team_only(approver: Member, join: Join) -> None:
 @pytest.mark.parametrize("role", [role for role in Role if role != Role.ADMIN])
 def test_only_admins_touch_the_teams_lists(admin: Member, join: Join, role: Role) -> None:
     saved, member = _save(admin, for_team=True), join(role)
-    for outcome in (
-        _save(member, "Mine for all", for_team=True),
-        saved_filters.rename(member, saved.pk, name="Other", now=NOW),
-        saved_filters.delete(member, saved.pk, now=NOW),
+    for verb in (
+        lambda: _save(member, "Mine for all", for_team=True),
+        lambda: saved_filters.rename(member, saved.pk, name="Other", now=NOW),
+        lambda: saved_filters.delete(member, saved.pk, now=NOW),
     ):
-        assert outcome == Refused(saved_filters.NOT_ADMIN)
+        with pytest.raises(PermissionDenied, match="does not allow you"):
+            verb()
     assert list(SavedFilter.objects.values_list("name", flat=True)) == ["Deploys"]
+
+
+def _verb(name: str, admin: Member) -> Callable[[], Any]:
+    if name == "save":
+        return lambda: _save(admin, for_team=True)
+    saved = _save(admin, for_team=True)
+    if name == "delete":
+        return lambda: saved_filters.delete(admin, saved.pk, now=NOW)
+    return lambda: saved_filters.rename(admin, saved.pk, name="Other", now=NOW)
+
+
+VERBS = pytest.mark.parametrize("name", ["save", "rename", "delete"])
+
+
+@VERBS
+@pytest.mark.django_db(transaction=True)
+def test_who_is_demoted_at_that_moment_touches_no_list_of_the_team_and_is_told(
+    admin: Member, name: str
+) -> None:
+    verb = _verb(name, admin)
+    before = list(SavedFilter.objects.values())
+    told = while_demoted(Membership.objects.get(user=admin.user), verb)
+    assert isinstance(told, PermissionDenied) and "does not allow you" in str(told)
+    assert list(SavedFilter.objects.values()) == before
+
+
+@VERBS
+@pytest.mark.django_db(transaction=True)
+def test_control_without_the_lock_who_is_demoted_changes_lists_of_the_team(
+    admin: Member, name: str
+) -> None:
+    verb = _verb(name, admin)
+    with locks_off():
+        told = while_demoted(Membership.objects.get(user=admin.user), verb)
+    assert isinstance(told, SavedFilter)
 
 
 def test_other_peoples_lists_do_not_exist_for_anybody(admin: Member, approver: Member) -> None:

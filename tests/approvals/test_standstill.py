@@ -14,6 +14,7 @@ from tasks_monitor.models import Hold, Operation
 from tasks_monitor.states import State
 from tests.approvals.conftest import Ask
 from tests.approvals.gates import a_gate, say
+from tests.engine.conftest import an_admin
 from tests.factories import NOW, OperationFactory, ServerFactory
 
 pytestmark = pytest.mark.django_db
@@ -32,7 +33,7 @@ def stop(member: Member, minute: float, server_id: int | None = None) -> Hold:
 
 
 def go_on(member: Member, held: Hold, minute: float) -> None:
-    hold.end(held.pk, actor=Actor.person(member), now=at(minute))
+    hold.end(held.pk, actor=an_admin(member.team), now=at(minute))
 
 
 def look(*minutes: float) -> None:

@@ -30,7 +30,7 @@ def desk(db: None, simulator: SimulatorProcess, engine_network: Network) -> Desk
     """A desk whose server is the simulator. It starts at the real time, which the simulator has."""
     now = timezone.now()
     server = ServerFactory(url=simulator.url, allow_private=True, call_timeout_s=2, created_at=now)
-    return Desk(server, an_operator(server.team), Clock(now), engine_network, simulator)
+    return Desk(server, an_admin(server.team), Clock(now), engine_network, simulator)
 
 
 @pytest.fixture
@@ -38,10 +38,10 @@ def scripted(db: None) -> ScriptedDesk:
     """A desk whose server says what the test lets it say."""
     server = ServerFactory()
     peer = Peer()
-    return ScriptedDesk(server, an_operator(server.team), Clock(NOW), peer, peer)
+    return ScriptedDesk(server, an_admin(server.team), Clock(NOW), peer, peer)
 
 
-def an_operator(team: object) -> Actor:
-    """Somebody of this team who may start and cancel operations."""
-    user = MembershipFactory(team=team, role=Role.OPERATOR).user
+def an_admin(team: object) -> Actor:
+    """Somebody of this team who may do whatever the engine does for people."""
+    user = MembershipFactory(team=team, role=Role.ADMIN).user
     return Actor(user, user.name, Channel.WEB)

@@ -38,7 +38,7 @@ class Clock:
 
 @dataclass(slots=True)
 class _Desk(Generic[NetworkT, ServerT]):
-    """One team with an operator and one server, and the engine that works for it."""
+    """One team with an admin and one server, and the engine that works for it."""
 
     server: Server
     actor: Actor

@@ -10,8 +10,10 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest import mock
 
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import QuerySet
+
+from mcpdesk.accounts.models import Membership, Role, Team
 
 MEET_S = 0.4
 
@@ -74,3 +76,31 @@ def side_by_side(*verbs: Callable[[], Any]) -> list[Any]:
     for thread in threads:
         thread.join(20)
     return results
+
+
+def while_demoted(membership: Membership, verb: Callable[[], Any], lock: Any = None) -> Any:
+    """What a member's verb comes to that begins while somebody takes the role from them.
+
+    `lock` is called by that transaction first of all; None: it locks the team.
+    """
+    demoted, over = threading.Event(), threading.Event()
+
+    def demote() -> None:
+        with transaction.atomic():
+            if lock is None:
+                Team.objects.select_for_update(no_key=True).get(pk=membership.team_id)
+            else:
+                lock()
+            Membership.objects.filter(pk=membership.pk).update(role=Role.VIEWER)
+            demoted.set()
+            # with the lock, the verb waits for us: nobody says that it is over
+            over.wait(MEET_S)
+
+    def act() -> Any:
+        demoted.wait(10)
+        try:
+            return verb()
+        finally:
+            over.set()
+
+    return side_by_side(demote, act)[1]

@@ -7,7 +7,9 @@ from typing import Any
 from unittest import mock
 
 import pytest
+from django.core.exceptions import PermissionDenied
 
+from mcpdesk.accounts.models import Membership, Role
 from mcpdesk.audit.log import DESK
 from mcpdesk.audit.models import Event
 from tasks_monitor import holds
@@ -20,9 +22,9 @@ from tasks_monitor.models import Attempt, Hold, Operation, Server
 from tasks_monitor.signals import hold_ended
 from tasks_monitor.states import State
 from tests.engine import peer
-from tests.engine.conftest import an_operator
+from tests.engine.conftest import an_admin
 from tests.engine.desk import Clock, ScriptedDesk
-from tests.engine.racing import Meeting, meeting_after, side_by_side
+from tests.engine.racing import Meeting, meeting_after, side_by_side, while_demoted
 from tests.factories import NOW, OperationFactory, ServerFactory
 
 pytestmark = pytest.mark.django_db
@@ -401,7 +403,7 @@ def _while_a_worker_prepares(desk: ScriptedDesk, verb: Callable[[], object]) -> 
 @pytest.fixture
 def racing_desk(transactional_db: None) -> ScriptedDesk:
     server, peer_ = ServerFactory(), peer.Peer()
-    return ScriptedDesk(server, an_operator(server.team), Clock(NOW), peer_, peer_)
+    return ScriptedDesk(server, an_admin(server.team), Clock(NOW), peer_, peer_)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -485,3 +487,50 @@ def test_control_without_the_lock_only_the_database_refuses_a_second_one(
     ):
         told = side_by_side(lambda: stop(racing_desk), lambda: stop(racing_desk))
     assert sorted(type(one).__name__ for one in told) == ["Hold", "IntegrityError"]
+
+
+def _stopped(desk: ScriptedDesk) -> Callable[[], Hold]:
+    return lambda: stop(desk)
+
+
+def _let_go(desk: ScriptedDesk) -> Callable[[], Hold]:
+    hold = stop(desk)
+    return lambda: go_on(desk, hold)
+
+
+VERBS = pytest.mark.parametrize("prepared", [_stopped, _let_go])
+Prepared = Callable[[ScriptedDesk], Callable[[], Hold]]
+
+
+def _while_demoted(desk: ScriptedDesk, verb: Callable[[], Hold]) -> object:
+    """A sender is at work, and the role is taken away before they have committed."""
+    return while_demoted(Membership.objects.get(), verb, lock=lambda: stops(desk.server.pk))
+
+
+@VERBS
+@pytest.mark.django_db(transaction=True)
+def test_who_is_demoted_while_they_wait_neither_stops_nor_lets_go_and_is_told(
+    racing_desk: ScriptedDesk, prepared: Prepared
+) -> None:
+    verb = prepared(racing_desk)
+    before = list(Hold.objects.values())
+    told = _while_demoted(racing_desk, verb)
+    assert isinstance(told, PermissionDenied) and "does not allow you" in str(told)
+    assert list(Hold.objects.values()) == before
+
+
+@VERBS
+@pytest.mark.django_db(transaction=True)
+def test_control_without_the_lock_who_is_demoted_stops_it_or_lets_it_go(
+    racing_desk: ScriptedDesk, prepared: Prepared
+) -> None:
+    verb = prepared(racing_desk)
+    with mock.patch("tasks_monitor.engine.hold._wait_for_senders"):
+        assert isinstance(_while_demoted(racing_desk, verb), Hold)
+
+
+def test_an_operator_stops_it_and_does_not_let_it_go(scripted: ScriptedDesk) -> None:
+    Membership.objects.update(role=Role.OPERATOR)
+    hold = stop(scripted)
+    with pytest.raises(PermissionDenied, match="does not allow you"):
+        go_on(scripted, hold)

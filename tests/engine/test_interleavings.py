@@ -30,7 +30,7 @@ from tasks_monitor.models import (
 )
 from tasks_monitor.states import NEEDS_OPERATOR, TERMINAL, TRANSITIONS, State
 from tests.engine import peer
-from tests.engine.conftest import an_operator
+from tests.engine.conftest import an_admin
 from tests.engine.desk import LEASE_S, Clock, ScriptedDesk
 from tests.engine.peer import Peer
 from tests.factories import NOW, ServerFactory
@@ -112,7 +112,7 @@ class OneOperation(RuleBasedStateMachine):
         server = ServerFactory()
         self.server = Server()
         self.desk = ScriptedDesk(
-            server, an_operator(server.team), Clock(NOW), self.server, self.server
+            server, an_admin(server.team), Clock(NOW), self.server, self.server
         )
         self.operation = self.desk.start()
         self.sent_again = 0

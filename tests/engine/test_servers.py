@@ -1,14 +1,17 @@
 """Servers: add, change, and find out what is there."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 from unittest import mock
 
 import pytest
 from cryptography.fernet import Fernet
+from django.core.exceptions import PermissionDenied
 from django.db import connection, transaction
 
+from mcpdesk.accounts.models import Membership, Role
+from mcpdesk.audit.log import DESK
 from mcpdesk.audit.models import Event
 from mcpdesk.mcp.tools import RejectedTool
 from mcpdesk.mcp.tools import Tool as ListedTool
@@ -25,9 +28,10 @@ from tasks_monitor.engine.servers import (
 from tasks_monitor.engine.servers import test_server as look_at_server
 from tasks_monitor.models import Answerers, AuthKind, Era, Server, Tool
 from tasks_monitor.session import ToolList
+from tests.engine.conftest import an_admin
 from tests.engine.desk import Desk, ScriptedDesk
 from tests.engine.peer import Nothing, step
-from tests.engine.racing import Meeting, locks_off, side_by_side
+from tests.engine.racing import Meeting, locks_off, side_by_side, while_demoted
 from tests.factories import ServerFactory
 from tests.simulator.process import SimulatorProcess
 
@@ -109,7 +113,8 @@ def test_a_name_is_taken_once_in_a_team(scripted: ScriptedDesk) -> None:
 
     with pytest.raises(Refused, match="already"):
         added(scripted)
-    assert added(scripted, team_id=ServerFactory().team_id)
+    other = ServerFactory().team
+    assert added(scripted, team_id=other.pk, actor=an_admin(other))
 
 
 def test_a_refusal_never_repeats_the_credential(scripted: ScriptedDesk) -> None:
@@ -340,3 +345,59 @@ def test_a_tool_listed_twice_stays_callable(scripted: ScriptedDesk) -> None:
     keep_newer_tools(scripted.server.pk, ToolList((deploy,), (again,), 0), scripted.clock.now)
 
     assert [(t.name, t.problem) for t in scripted.server.tools.all()] == [("deploy", "")]
+
+
+def _added(desk: ScriptedDesk) -> Server:
+    return added(desk)
+
+
+def _changed(desk: ScriptedDesk) -> Server:
+    return changed(desk, desk.server, max_in_flight=3)
+
+
+def _paused(desk: ScriptedDesk) -> Server:
+    who = {"actor": desk.actor, "now": desk.clock.now}
+    return pause_server(desk.server.pk, paused=True, **who)
+
+
+VERBS = pytest.mark.parametrize("verb", [_added, _changed, _paused])
+
+
+@VERBS
+@pytest.mark.django_db(transaction=True)
+def test_who_is_demoted_at_that_moment_changes_no_server_and_is_told(
+    scripted: ScriptedDesk, verb: Callable[[ScriptedDesk], Server]
+) -> None:
+    told = while_demoted(Membership.objects.get(), lambda: verb(scripted))
+
+    assert isinstance(told, PermissionDenied) and "does not allow you" in str(told)
+    assert not Event.objects.exists()
+
+
+@VERBS
+@pytest.mark.django_db(transaction=True)
+def test_control_without_the_lock_who_is_demoted_changes_a_server(
+    scripted: ScriptedDesk, verb: Callable[[ScriptedDesk], Server]
+) -> None:
+    with locks_off():
+        told = while_demoted(Membership.objects.get(), lambda: verb(scripted))
+
+    assert isinstance(told, Server)
+
+
+def test_what_a_test_found_is_not_kept_for_who_was_demoted_while_the_server_was_asked(
+    scripted: ScriptedDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def look(_: Server) -> Any:
+        await Membership.objects.aupdate(role=Role.OPERATOR)
+        return None, None
+
+    monkeypatch.setattr(servers, "_look", look)
+    with pytest.raises(PermissionDenied, match="does not allow you"):
+        look_at_server(scripted.server.pk, actor=scripted.actor, now=scripted.clock.now)
+    assert not Event.objects.exists()
+
+
+def test_the_desk_itself_changes_no_server(scripted: ScriptedDesk) -> None:
+    with pytest.raises(PermissionDenied, match="not a member"):
+        changed(scripted, scripted.server, paused=True, actor=DESK)

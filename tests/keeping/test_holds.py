@@ -9,11 +9,12 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.core.exceptions import PermissionDenied
 from django.db import connection
 
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.errors import Refused
-from mcpdesk.accounts.models import Team
+from mcpdesk.accounts.models import Membership, Team
 from mcpdesk.audit import legal, pruning
 from mcpdesk.audit.log import Actor
 from mcpdesk.audit.models import Event, LegalHold
@@ -21,6 +22,8 @@ from mcpdesk.audit.sealing import seal_due
 from mcpdesk.keeping import holds, payloads
 from mcpdesk.keeping.due import deletable
 from tasks_monitor.models import Operation
+from tests.engine.conftest import an_admin
+from tests.engine.racing import locks_off, while_demoted
 from tests.factories import NOW, OperationFactory, TeamFactory
 from tests.keeping.full import MARK, full_operation, holding
 
@@ -79,8 +82,9 @@ class TestVerbs:
             with pytest.raises(Refused, match="no such operation"):
                 holds.begin(team, unknown, reason="court", actor=actor, now=NOW)
         hold = holds.begin(team, None, reason="court", actor=actor, now=NOW)
+        other = TeamFactory()
         with pytest.raises(LegalHold.DoesNotExist):
-            holds.end(hold.pk, team=TeamFactory(), reason="no", actor=actor, now=NOW)
+            holds.end(hold.pk, team=other, reason="no", actor=an_admin(other), now=NOW)
 
     def test_only_a_person_begins_one(self, team: Team) -> None:
         with pytest.raises(ValueError, match="a person"):
@@ -95,6 +99,28 @@ class TestVerbs:
         whole = holds.begin(team, None, reason="court", actor=actor, now=LATER)
         assert list(holds.of_operation(other)) == [whole]
         assert list(holds.of_operation(operation)) == [whole, mine]
+
+
+class TestDemoted:
+    """An admin loses the role at the moment at which they begin or end a hold."""
+
+    @pytest.fixture(params=["begin", "end"])
+    def verb(self, request: Any, team: Team, actor: Actor) -> Callable[[], LegalHold]:
+        who: dict[str, Any] = {"reason": "court", "actor": actor, "now": NOW}
+        if request.param == "begin":
+            return lambda: holds.begin(team, None, **who)
+        hold = holds.begin(team, None, **who)
+        return lambda: holds.end(hold.pk, team=team, **who)
+
+    def test_changes_nothing_and_is_told(self, verb: Callable[[], LegalHold]) -> None:
+        before = list(LegalHold.objects.values())
+        told = while_demoted(Membership.objects.get(), verb)
+        assert isinstance(told, PermissionDenied) and "does not allow you" in str(told)
+        assert list(LegalHold.objects.values()) == before
+
+    def test_control_without_the_lock_it_is_done(self, verb: Callable[[], LegalHold]) -> None:
+        with locks_off():
+            assert isinstance(while_demoted(Membership.objects.get(), verb), LegalHold)
 
 
 class TestRace:

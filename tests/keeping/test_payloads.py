@@ -18,6 +18,7 @@ from mcpdesk.keeping.settings import Kept
 from mcpdesk.notify.models import Message, MessageState
 from tasks_monitor.models import Operation, Payload, Repair, RepairState
 from tasks_monitor.states import NEEDS_OPERATOR, TERMINAL, State
+from tests.engine.conftest import an_admin
 from tests.factories import NOW, OperationFactory, TeamFactory
 from tests.keeping.full import (
     MARK,
@@ -195,7 +196,7 @@ class TestRuns:
         self, team: Team, kept: Kept, operation: Operation, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         first = Team.objects.create(name="First", slug="first", pk=-1)
-        settings.change(first, kept, actor=Actor(None, "x", "web"), now=NOW)
+        settings.change(first, kept, actor=an_admin(first), now=NOW)
         run = runs.run
 
         def fail(team: Team, *args: object, **more: object) -> object:

@@ -3,11 +3,12 @@
 from datetime import timedelta
 
 import pytest
+from django.core.exceptions import PermissionDenied
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpdesk.accounts.errors import Refused
-from mcpdesk.accounts.models import Team
+from mcpdesk.accounts.models import Membership, Team
 from mcpdesk.audit import pruning
 from mcpdesk.audit.log import Actor
 from mcpdesk.audit.models import Event, Seal
@@ -16,6 +17,7 @@ from mcpdesk.audit.verifying import steps
 from mcpdesk.keeping import holds, runs, settings
 from mcpdesk.keeping.due import going
 from mcpdesk.keeping.settings import Kept
+from tests.engine.racing import locks_off, while_demoted
 from tests.factories import NOW, OperationFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -52,6 +54,24 @@ def test_what_is_too_short_or_too_long_is_refused(team: Team, actor: Actor, kept
     with pytest.raises(Refused, match="kept for"):
         settings.change(team, kept, actor=actor, now=NOW)
     assert settings.of(team.pk) == Kept()
+
+
+def test_who_is_demoted_at_that_moment_sets_nothing_and_is_told(team: Team, actor: Actor) -> None:
+    told = while_demoted(
+        Membership.objects.get(),
+        lambda: settings.change(team, Kept(30, None), actor=actor, now=NOW),
+    )
+    assert isinstance(told, PermissionDenied) and "does not allow you" in str(told)
+    assert settings.of(team.pk) == Kept()
+
+
+def test_control_without_the_lock_who_is_demoted_sets_it(team: Team, actor: Actor) -> None:
+    with locks_off():
+        while_demoted(
+            Membership.objects.get(),
+            lambda: settings.change(team, Kept(30, None), actor=actor, now=NOW),
+        )
+    assert settings.of(team.pk) == Kept(30, None)
 
 
 @given(days=st.one_of(st.none(), st.integers()))

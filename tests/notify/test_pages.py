@@ -3,13 +3,13 @@
 from typing import Any
 
 import pytest
+from django.core.exceptions import PermissionDenied
 from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from approvals.models import Approval
 from mcpdesk.accounts.access import member_in
-from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import Membership, Role, Team
 from mcpdesk.audit.admins import Who
 from mcpdesk.audit.models import Event
@@ -251,7 +251,7 @@ def test_an_admin_who_is_none_any_more_changes_nothing(team: Team, admin: Member
     assert member is not None
     admin.role = Role.VIEWER
     admin.save()
-    with pytest.raises(Refused, match="Only an admin"):
+    with pytest.raises(PermissionDenied, match="does not allow you"):
         channels.set_enabled(webhook(team).pk, False, who=Who(member, NOW))
 
 

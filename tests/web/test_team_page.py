@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
+from django.core.exceptions import PermissionDenied
 from django.test import Client
 
 from mcpdesk.accounts.access import Member
-from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import Membership, Role, User
 from mcpdesk.audit.log import Actor
 from mcpdesk.audit.models import Event
@@ -229,7 +229,7 @@ def _demote_each_other(first: Membership) -> list[Any]:
             whom.pk, team_id=by.team_id, role=Role.VIEWER, actor=actor, now=NOW
         )
 
-    with meeting_after("mcpdesk.web.members._locked"):
+    with meeting_after("mcpdesk.web.members.locked_for"):
         return side_by_side(lambda: demote(first, second), lambda: demote(second, first))
 
 
@@ -237,7 +237,7 @@ def _demote_each_other(first: Membership) -> list[Any]:
 def test_of_two_admins_who_demote_each_other_at_once_one_is_admin_no_more_and_is_told(
     admin: Membership,
 ) -> None:
-    assert {type(told) for told in _demote_each_other(admin)} == {Membership, Refused}
+    assert {type(told) for told in _demote_each_other(admin)} == {Membership, PermissionDenied}
     assert admin.team.memberships.filter(role=Role.ADMIN).count() == 2
 
 
