@@ -62,6 +62,9 @@ def _about(found: Operation) -> dict[str, Any]:
 def _state(request: MemberRequest, found: Operation) -> dict[str, Any]:
     """Where it is, who it waits for, whose turn it was so far, what the server says."""
     questions, gates = selectors.questions(found), selectors.gates(found)
+    for question in questions:
+        # what the template asks of a row
+        question.waits_for = wording.waits_for(found, [question])  # type: ignore[attr-defined]
     return {
         **_about(found),
         **_phases(found),

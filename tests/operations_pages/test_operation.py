@@ -77,6 +77,20 @@ def test_what_is_put_to_the_admins_is_not_said_to_wait_for_who_started_it(
     assert "Open: waits for the team&#x27;s admins" in page
 
 
+def test_each_question_waits_for_those_alone_whom_it_was_put_to(
+    client: Client, server: Server
+) -> None:
+    operation = OperationFactory(server=server, started_by__name="Nina")
+    for audience in ("requester", "admins"):
+        question = InputRequestFactory(operation=operation)
+        ApprovalFactory(input_request=question, audience=audience)
+    page = strip_tags(text_of(client, operation))
+    assert "Waiting for the team&#x27;s admins, Nina" in page
+    _, to_admins, to_starter = page.split("Open: waits for ")
+    assert to_admins.startswith("the team&#x27;s admins ")
+    assert to_starter.startswith("Nina ")
+
+
 def test_what_nobody_started_waits_for_the_teams_approvers(client: Client, server: Server) -> None:
     operation = OperationFactory(server=server, started_by=None)
     InputRequestFactory(operation=operation)
