@@ -6,7 +6,7 @@ was made for another question, another version or another person is refused with
 
 import hashlib
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.core import signing
@@ -66,6 +66,12 @@ def why_not(token: str, approval: Approval, *, user_id: int, now: datetime) -> s
     if not -MAX_SKEW <= timedelta(seconds=now.timestamp() - bound.shown_at) <= MAX_AGE:
         return TOO_OLD
     return None
+
+
+def shown_at(token: str) -> datetime | None:
+    """When the page was shown (UTC) whose form carries this token; None: it is none of ours."""
+    bound = _read(token)
+    return None if bound is None else datetime.fromtimestamp(bound.shown_at, UTC)
 
 
 def digest(approval: Approval) -> str:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from approvals.models import Approval, Draft
+from approvals.models import Approval, Draft, Vote
 from approvals.question import Question, Submitted
 from mcpdesk.accounts.models import User
 from mcpdesk.mcp.jsontext import canonical
@@ -15,30 +15,47 @@ from tasks_monitor.models import Operation
 
 
 def save(
-    approval: Approval, asked: Question, *, user: User, submitted: Submitted, now: datetime
+    approval: Approval,
+    asked: Question,
+    *,
+    user: User,
+    submitted: Submitted,
+    shown_at: datetime | None,
+    now: datetime,
 ) -> bool:
     """Keep what was typed; False where it is not kept: it is too big, this person has decided, or
     what the item carried was deleted.
 
+    `shown_at` (UTC): when the page was shown that it was typed into, as far as that is known. Who
+    has voted since has done with it; who looked at the item again may be about to say otherwise.
     What looks like a secret is never kept: it is typed again.
     """
     kept = {
         f.name: submitted[f.name] for f in asked.fields if f.name in submitted and not f.secret_like
     }
-    return _keep(approval, user, kept, now)
+    return _keep(approval, user, kept, shown_at, now)
 
 
 def save_reason(
-    approval: Approval, *, user: User, reason: str, usual_reason: str, now: datetime
+    approval: Approval,
+    *,
+    user: User,
+    reason: str,
+    usual_reason: str,
+    shown_at: datetime | None,
+    now: datetime,
 ) -> bool:
     """Keep what was typed and picked as the reason of a word on a gate; False as of save()."""
     typed = {"reason": reason, "usual_reason": usual_reason}
-    return _keep(approval, user, {name: words for name, words in typed.items() if words}, now)
+    words = {name: words for name, words in typed.items() if words}
+    return _keep(approval, user, words, shown_at, now)
 
 
-def _keep(approval: Approval, user: User, kept: Submitted, now: datetime) -> bool:
-    """The locks keep a late autosave from bringing back a draft that a decision deleted, or the
-    retention, which does not look at its operation again.
+def _keep(
+    approval: Approval, user: User, kept: Submitted, shown_at: datetime | None, now: datetime
+) -> bool:
+    """The locks keep a late autosave from bringing back a draft that a vote or a decision deleted,
+    or the retention, which does not look at its operation again.
     """
     if len(canonical(kept)) > MAX_INPUT_REQUEST_BYTES:
         return False
@@ -49,12 +66,18 @@ def _keep(approval: Approval, user: User, kept: Submitted, now: datetime) -> boo
         if operation.values_list("payload_deleted_at", flat=True).get() is not None:
             return False
         current = Approval.objects.select_for_update().get(pk=approval.pk)
-        if current.decided_by_id == user.pk:
+        if current.decided_by_id == user.pk or _voted_since(shown_at, current, user):
             return False
         Draft.objects.update_or_create(
             approval=current, user=user, defaults={"submitted": kept, "saved_at": now}
         )
     return True
+
+
+def _voted_since(shown_at: datetime | None, approval: Approval, user: User) -> bool:
+    theirs = Vote.objects.filter(approval=approval, user=user)
+    since = theirs if shown_at is None else theirs.filter(at__gte=shown_at)
+    return since.exists()
 
 
 def load(approval: Approval, user: User) -> Draft | None:

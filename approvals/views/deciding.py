@@ -1,5 +1,6 @@
 """What a person posts about an item: an answer, a word on a gate, "Not now", a draft."""
 
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -8,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
-from approvals import deliveries, drafts, forms, gate_item, outcomes, remembered
+from approvals import binding, deliveries, drafts, forms, gate_item, outcomes, remembered
 from approvals import snooze as snoozing
 from approvals.decide import decide as decide_item
 from approvals.item import Attempt
@@ -150,15 +151,15 @@ def cancel_operation(request: MemberRequest, approval_id: UUID) -> HttpResponse:
 def _keep(request: MemberRequest, member: Member, approval: Approval, asked: Question) -> bool:
     if not access.may_decide(member, approval):
         return False
-    user, now = member.user, timezone.now()
+    shown_at = binding.shown_at(request.POST.get("binding", ""))
+    whose: dict[str, Any] = {"user": member.user, "shown_at": shown_at, "now": timezone.now()}
     if approval.kind == Kind.GATE:
         usual = request.POST.get("usual_reason", "")
-        typed_reason = _typed_reason(request)
         return drafts.save_reason(
-            approval, user=user, reason=typed_reason, usual_reason=usual, now=now
+            approval, reason=_typed_reason(request), usual_reason=usual, **whose
         )
     typed = forms.submitted(request.POST, asked)
-    return drafts.save(approval, asked, user=user, submitted=typed, now=now)
+    return drafts.save(approval, asked, submitted=typed, **whose)
 
 
 def _typed_reason(request: MemberRequest) -> str:

@@ -400,7 +400,9 @@ def test_deciding_forgets_the_draft_and_leaves_the_others_theirs(
     approval, other = ask(fields={"name": {"type": "string"}}), join()
     asked = question.read(approval.input_request)
     for member in (approver, other):
-        drafts.save(approval, asked, user=member.user, submitted={"name": "x"}, now=NOW)
+        drafts.save(
+            approval, asked, user=member.user, submitted={"name": "x"}, shown_at=NOW, now=NOW
+        )
     _say(approval, approver, submitted={"name": "api"})
     assert drafts.load(approval, approver.user) is None
     assert drafts.load(approval, other.user) is not None

@@ -37,7 +37,7 @@ def test_putting_aside_again_begins_the_while_again(ask: Ask, approver: Member) 
 def test_it_can_be_brought_back_and_keeps_the_draft(ask: Ask, approver: Member) -> None:
     approval = ask(fields={"name": {"type": "string"}})
     asked = question.read(approval.input_request)
-    drafts.save(approval, asked, user=approver.user, submitted={"name": "x"}, now=NOW)
+    drafts.save(approval, asked, user=approver.user, submitted={"name": "x"}, shown_at=NOW, now=NOW)
     snooze.snooze(approval.pk, member=approver, now=NOW)
     assert snooze.wake(approval.pk, member=approver, now=NOW) == Snoozed(None)
     draft = drafts.load(approval, approver.user)
