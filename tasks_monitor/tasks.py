@@ -7,7 +7,7 @@ from celery.signals import worker_ready, worker_shutdown, worker_shutting_down
 from django.utils import timezone
 
 from tasks_monitor import watchdog
-from tasks_monitor.engine.drain import drain, stopping
+from tasks_monitor.engine.drain import drain, rung, stopping
 from tasks_monitor.engine.heartbeat import beat
 from tasks_monitor.engine.network import close_network, network
 
@@ -34,5 +34,5 @@ def hang_up(**_: Any) -> None:
 def look(operation_id: str | None) -> None:
     """Look for due work. The id says who rang; whatever is due is taken."""
     beat("worker", timezone.now())
-    while drain(network(), timezone.now) and network().in_flight:
+    while drain(network(), timezone.now) and (network().in_flight or rung()):
         beat("worker", timezone.now())

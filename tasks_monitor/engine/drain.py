@@ -62,10 +62,12 @@ def drain(network: Network, clock: Callable[[], datetime], budget_s: float | Non
 
     What is in flight then stays with the network, for the next drain: one slow call must not keep
     everything else waiting. A process that ends waits for it. Returns False when another drain of
-    this process is at work: it was nudged and will find what is due.
+    this process is at work: it was nudged, and finds what is due; where it has made its last claim,
+    rung() tells whoever runs it to drain again.
     """
+    # before the lock is tried: who holds it looks at this after letting go of it
+    _rung.set()
     if not _draining.acquire(blocking=False):
-        _rung.set()
         network.nudge()
         return False
     try:
@@ -73,6 +75,11 @@ def drain(network: Network, clock: Callable[[], datetime], budget_s: float | Non
     finally:
         _draining.release()
     return True
+
+
+def rung() -> bool:
+    """Whether somebody rang since the last claim; a process that ends claims nothing any more."""
+    return _rung.is_set() and not stopping.is_set()
 
 
 def _drain(network: Network, clock: Callable[[], datetime], until: datetime) -> None:

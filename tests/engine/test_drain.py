@@ -10,6 +10,7 @@ from unittest import mock
 import pytest
 from django.db import InterfaceError, OperationalError, connection
 
+from tasks_monitor import tasks
 from tasks_monitor.engine import drain as module
 from tasks_monitor.engine import settle_call
 from tasks_monitor.engine.drain import drain
@@ -36,6 +37,43 @@ def test_a_second_drain_of_the_process_only_nudges_the_first(scripted: ScriptedD
     with module._draining:
         assert drain(scripted.network, scripted.clock) is False  # type: ignore[arg-type]
     assert drain(scripted.network, scripted.clock) is True  # type: ignore[arg-type]
+
+
+def test_a_ring_between_the_last_claim_of_a_drain_and_its_end_is_heard(
+    scripted: ScriptedDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripted.peer.will(peer.CALL, peer.finished())
+    original, late = module._drain, []
+
+    def then_somebody_rings(*args: Any) -> None:
+        original(*args)
+        if not late:
+            late.append(scripted.start())
+            assert drain(scripted.network, scripted.clock) is False  # type: ignore[arg-type]
+
+    monkeypatch.setattr(module, "_drain", then_somebody_rings)
+    monkeypatch.setattr(tasks, "network", lambda: scripted.network)
+    monkeypatch.setattr(tasks.timezone, "now", scripted.clock)
+    tasks.look(None)
+
+    late[0].refresh_from_db()
+    assert late[0].state == State.COMPLETED
+    assert not module.rung()
+
+
+def test_a_process_that_ends_does_not_look_again_for_a_ring(
+    scripted: ScriptedDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operation = scripted.start()
+    monkeypatch.setattr(tasks, "network", lambda: scripted.network)
+    module.stopping.set()
+    try:
+        tasks.look(None)
+    finally:
+        module.stopping.clear()
+
+    operation.refresh_from_db()
+    assert operation.state == State.READY
 
 
 def test_a_process_that_ends_begins_nothing_new(scripted: ScriptedDesk) -> None:
