@@ -109,17 +109,21 @@ def test_who_is_in_no_team_hears_nothing(
 def test_no_kind_of_event_puts_more_than_ids_into_a_frame(
     teams: list[Team], actors: dict[str, Actor], listen: Any
 ) -> None:
-    """Of every kind there is, with a word of its own in every field that it may carry."""
-    socket, last = listen(actors[Role.ADMIN]), str(uuid4())
+    """Of every kind there is, with a word of its own in every field that it may carry.
+
+    One after the other: a layer keeps only so many that a page has not taken yet.
+    """
+    socket = listen(actors[Role.ADMIN])
     assert json.loads(socket.recv(WITHIN_S)) == {"type": "ready"}
-    ids = {"operation_id": uuid4(), "approval_id": uuid4(), "server_id": 7}
     for kind, known in KINDS.items():
+        operation = uuid4()
+        ids = {"operation_id": operation, "approval_id": uuid4(), "server_id": 7}
         _happens(teams[0], kind, **ids, **dict.fromkeys(known.fields, "secretword"))
-    _happens(teams[0], operation_id=last)
-    for frame in _heard(socket, last):
-        said = json.loads(frame)
-        assert said.keys() == IDS, frame
-        assert "secretword" not in frame
+        _happens(teams[0], operation_id=operation)
+        for frame in _heard(socket, str(operation)):
+            said = json.loads(frame)
+            assert said.keys() == IDS, frame
+            assert "secretword" not in frame
 
 
 def _give_role(admin: Client, membership: int) -> None:

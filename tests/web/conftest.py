@@ -14,6 +14,7 @@ from channels.layers import get_channel_layer
 from django.db import connection
 from playwright.sync_api import Browser, sync_playwright
 
+from mcpdesk.web.notify_layer import NotifyChannelLayer
 from tests import databases
 
 #: A server that ends waits so long (s) for the requests it is at.
@@ -72,8 +73,9 @@ def _run(server: uvicorn.Server, listener: socket.socket) -> None:
     """
     with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
         runner.run(server.serve([listener]))
-        layer: Any = get_channel_layer()
-        runner.run(layer.close_pools() if hasattr(layer, "close_pools") else layer.close())
+        layer = get_channel_layer()
+        if isinstance(layer, NotifyChannelLayer):
+            runner.run(layer.close())
 
 
 @pytest.fixture(autouse=True, scope="session")
