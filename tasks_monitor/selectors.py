@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum, auto
 from typing import Any
 
+from cryptography.fernet import InvalidToken
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
@@ -161,8 +162,35 @@ def _open_of_server() -> QuerySet[Any, Any]:
 
 
 def shown_servers(member: Member) -> QuerySet[Server]:
-    """The servers this member may know of, for looking one up; the credential stays behind."""
-    return in_team(member, Server.objects.defer("credential"))
+    """The servers this member may know of, for looking one up; what is encrypted stays behind."""
+    return in_team(member, Server.objects.defer("credential", "discovery"))
+
+
+def has_lost_credential(server: Server) -> bool:
+    """Whether a credential is stored that no key opens (any more)."""
+    try:
+        Server.objects.values_list("credential", flat=True).get(pk=server.pk)
+    except InvalidToken:
+        return True
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the last test of a server found; `is_lost`: no key opens it (any more)."""
+
+    discovery: dict[str, Any]
+    tools: list["ToolView"]
+    is_lost: bool = False
+
+
+def found_at(server: Server, search: str) -> Found:
+    """What the last test of this server found, of its tools those that match."""
+    try:
+        discovery = server.discovery
+        return Found(discovery if isinstance(discovery, dict) else {}, tools(server, search))
+    except InvalidToken:
+        return Found({}, [], is_lost=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,8 +58,9 @@ def _problem(sentence: str, now: datetime) -> dict[str, Any]:
 
 
 def _locked(server_id: int) -> Server:
-    """The server, locked. Its credential stays closed: there may be no key that opens it."""
-    return Server.objects.select_for_update(no_key=True).defer("credential").get(pk=server_id)
+    """The server, locked. What is encrypted stays closed: there may be no key that opens it."""
+    locked = Server.objects.select_for_update(no_key=True).defer("credential", "discovery")
+    return locked.get(pk=server_id)
 
 
 @transaction.atomic

@@ -6,6 +6,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from asgiref.sync import async_to_sync
+from cryptography.fernet import InvalidToken
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
@@ -23,7 +24,7 @@ from tasks_monitor.engine.errors import Refused
 from tasks_monitor.models import Answerers, AuthKind, Era, Server, Tool
 from tasks_monitor.session import Session, ToolList
 from tasks_monitor.signals import server_identity_changed
-from tasks_monitor.transport import Transport
+from tasks_monitor.transport import Endpoint, Transport
 
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
@@ -34,6 +35,11 @@ _OURS: Final = re.compile(
 )
 #: Columns that say as whom a call is made: who agreed to one agreed to these.
 _SHOWN_TO_DECIDE: Final = frozenset({"name", "identity", "auth_kind", "credential"})
+
+NO_KEY: Final = (
+    "No key of this desk opens the credential that is stored. Nothing was sent: "
+    "press “Change” and give the credential once more."
+)
 
 
 def bearer(token: str) -> dict[str, Any]:
@@ -57,7 +63,8 @@ def add_server(
 ) -> Server:
     """Add a server to the team; nothing is sent yet. Raises Refused, and PermissionDenied."""
     locked_for(actor, team_id)
-    _check(name, url, identity, auth_kind, credential, questions_to)
+    _check(name, url, identity, auth_kind, questions_to)
+    _check_credential(auth_kind, credential)
     server = Server(
         team_id=team_id,
         name=name,
@@ -93,25 +100,31 @@ def change_server(
     """Change what may change; `credential` None keeps the stored one. Raises Refused, and
     PermissionDenied.
 
-    The address never changes: a task id means nothing on another server.
+    The address never changes: a task id means nothing on another server. A credential that is given
+    counts as another one: what is stored is not read, so one that no key opens can be replaced.
     """
     server = _locked_for(actor, server_id).get()
-    if credential is None and auth_kind == server.auth_kind:
-        credential = server.credential
-    _check(name, server.url, identity, auth_kind, credential, questions_to)
+    _check(name, server.url, identity, auth_kind, questions_to)
+    is_replaced = credential is not None or auth_kind != server.auth_kind
+    if is_replaced:
+        _check_credential(auth_kind, credential)
     _check_limits(max_in_flight, call_timeout_s)
     wanted = {
         "name": name,
         "identity": identity,
         "auth_kind": auth_kind,
-        "credential": credential,
+        **({"credential": credential} if is_replaced else {}),
         "allow_private": allow_private,
         "questions_to": questions_to,
         "paused": paused,
         "max_in_flight": max_in_flight,
         "call_timeout_s": call_timeout_s,
     }
-    changed = [field for field, value in wanted.items() if getattr(server, field) != value]
+    changed = [
+        field
+        for field, value in wanted.items()
+        if field == "credential" or getattr(server, field) != value
+    ]
     for field, value in wanted.items():
         setattr(server, field, value)
     if "credential" in changed and server.not_before_reason == "authorization":
@@ -131,7 +144,7 @@ def pause_server(server_id: int, *, paused: bool, actor: Actor, now: datetime) -
 
     Raises PermissionDenied.
     """
-    server = _locked_for(actor, server_id).defer("credential", "discovery").get()
+    server = _locked_for(actor, server_id).get()
     if server.paused != paused:
         server.paused = paused
         server.save(update_fields=["paused"])
@@ -153,8 +166,9 @@ def _locked() -> QuerySet[Server]:
     """Servers, locked until the transaction ends.
 
     Without the key: whoever approves, or starts, a call of one meanwhile writes rows that name it.
+    What is encrypted stays behind: no key may open it any more.
     """
-    return Server.objects.select_for_update(no_key=True)
+    return Server.objects.select_for_update(no_key=True).defer("credential", "discovery")
 
 
 def _save(server: Server) -> None:
@@ -176,7 +190,6 @@ def _check(
     url: str,
     identity: str,
     auth_kind: str,
-    credential: dict[str, Any] | None,
     questions_to: str,
 ) -> None:
     if not _NAME.fullmatch(name):
@@ -186,7 +199,6 @@ def _check(
     if auth_kind not in AuthKind.values or questions_to not in Answerers.values:
         raise Refused("Choose one of the listed options.")
     check_url(url)
-    _check_credential(auth_kind, credential)
 
 
 def check_url(url: str) -> None:
@@ -218,11 +230,14 @@ def _check_credential(auth_kind: str, credential: dict[str, Any] | None) -> None
 def test_server(server_id: int, *, actor: Actor, now: datetime) -> Server:
     """Ask the server who it is and what tools it has, and keep what was found.
 
-    Talks to the network, so it must not be called inside a transaction. Raises PermissionDenied and
-    Server.DoesNotExist.
+    Talks to the network, so it must not be called inside a transaction. Raises Refused for a
+    credential that no key opens, PermissionDenied and Server.DoesNotExist.
     """
-    server = Server.objects.get(pk=server_id)
-    found, tools = async_to_sync(_look)(server)
+    try:
+        endpoint = endpoint_of(Server.objects.defer("discovery").get(pk=server_id))
+    except InvalidToken:
+        raise Refused(NO_KEY) from None
+    found, tools = async_to_sync(_look)(endpoint)
     with transaction.atomic():
         server = _locked_for(actor, server_id).get()
         _keep_discovery(server, found, now)
@@ -234,10 +249,10 @@ def test_server(server_id: int, *, actor: Actor, now: datetime) -> Server:
     return server
 
 
-async def _look(server: Server) -> tuple[DiscoverOutcome, Any]:
+async def _look(endpoint: Endpoint) -> tuple[DiscoverOutcome, Any]:
     transport = Transport()
     try:
-        session = Session(transport, endpoint_of(server))
+        session = Session(transport, endpoint)
         found = (await session.discover()).outcome
         if not isinstance(found, Discovered):
             return found, None
@@ -286,7 +301,7 @@ def _keep_listing(server: Server, tools: Any, now: datetime) -> None:
 @transaction.atomic
 def keep_newer_tools(server_id: int, tools: ToolList, now: datetime) -> None:
     """Keep a list that was read on the way to something else."""
-    keep_tools(_locked().defer("credential").get(pk=server_id), tools, now)
+    keep_tools(_locked().get(pk=server_id), tools, now)
 
 
 def keep_tools(server: Server, tools: ToolList, now: datetime) -> None:

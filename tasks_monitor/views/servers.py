@@ -52,14 +52,16 @@ def server(request: MemberRequest, pk: int) -> HttpResponse:
     """One server: health, what the last test found, its tools."""
     found = _find(request, pk)
     search = request.GET.get("q", "")
-    tools = selectors.tools(found, search)
+    kept = selectors.found_at(found, search)
     context = {
         "server": found,
         "host": wording.host(found),
         "advice": _advice(found),
-        "discovery": found.discovery if isinstance(found.discovery, dict) else {},
-        "tools": tools,
-        "left_out": sum(bool(tool.problem) for tool in tools),
+        "discovery": kept.discovery,
+        "tools": kept.tools,
+        "is_lost": kept.is_lost,
+        "has_lost_credential": selectors.has_lost_credential(found),
+        "left_out": sum(bool(tool.problem) for tool in kept.tools),
         "search": search,
         "now": datetime.now(UTC),
         "refresh_url": request.get_full_path(),
@@ -129,7 +131,12 @@ def server_edit(request: MemberRequest, pk: int) -> HttpResponse:
             messages.success(request, "Saved.")
             return redirect("server", found.pk)
     status = 422 if form.is_bound else 200
-    context = {"form": form, "server": found, "title": f"Change {found.name}"}
+    context = {
+        "form": form,
+        "server": found,
+        "has_lost_credential": selectors.has_lost_credential(found),
+        "title": f"Change {found.name}",
+    }
     return render(request, "tasks_monitor/server_form.html", context, status=status)
 
 
@@ -151,7 +158,11 @@ def server_test(request: MemberRequest, pk: int) -> HttpResponse:
 
 
 def _tested(request: MemberRequest, pk: int) -> HttpResponse:
-    found = engine.test_server(pk, **_who_and_when(request))
+    try:
+        found = engine.test_server(pk, **_who_and_when(request))
+    except Refused as refusal:
+        messages.error(request, refusal.sentence)
+        return redirect("server", pk)
     if found.test_problem:
         messages.warning(request, f"Tested: {found.test_problem}")
     else:

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 
+from django.db import connection
+
 from mcpdesk.audit.log import Actor
 from mcpdesk.audit.models import Event
 from tasks_monitor.engine.answer import answer
@@ -21,6 +23,15 @@ LEASE_S = 24 * 3600.0
 
 NetworkT = TypeVar("NetworkT")
 ServerT = TypeVar("ServerT")
+
+
+def spoil(table: str, column: str, pk: object) -> None:
+    """Make a sealed value one that no key opens."""
+    with connection.cursor() as cursor:
+        key = "operation_id" if table == "payload" else "id"
+        cursor.execute(
+            f"UPDATE tasks_monitor_{table} SET {column} = 'garbage' WHERE {key} = %s", [pk]
+        )
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ from tasks_monitor.models import Operation, Payload, Server
 from tasks_monitor.states import State
 from tests import databases
 from tests.engine import peer
-from tests.engine.desk import LEASE_S, Desk, ScriptedDesk
+from tests.engine.desk import LEASE_S, Desk, ScriptedDesk, spoil
 from tests.factories import OperationFactory, ServerFactory
 
 pytestmark = pytest.mark.django_db
@@ -111,15 +111,6 @@ def test_a_slow_call_keeps_nothing_else_waiting(desk: Desk) -> None:
     slow.refresh_from_db()
     assert finished.is_set(), "the quick one was done while the slow one was on its way"
     assert (slow.state, desk.simulator.done("slow")) == (State.COMPLETED, 1)
-
-
-def spoil(table: str, column: str, pk: object) -> None:
-    """Make a sealed value one that no key opens."""
-    with connection.cursor() as cursor:
-        key = "operation_id" if table == "payload" else "id"
-        cursor.execute(
-            f"UPDATE tasks_monitor_{table} SET {column} = 'garbage' WHERE {key} = %s", [pk]
-        )
 
 
 def test_arguments_that_no_key_opens_stop_nobody_else(scripted: ScriptedDesk) -> None:

@@ -28,8 +28,9 @@ from tasks_monitor.engine.servers import (
 from tasks_monitor.engine.servers import test_server as look_at_server
 from tasks_monitor.models import Answerers, AuthKind, Era, Server, Tool
 from tasks_monitor.session import ToolList
+from tasks_monitor.transport import Endpoint
 from tests.engine.conftest import an_admin
-from tests.engine.desk import Desk, ScriptedDesk
+from tests.engine.desk import Desk, ScriptedDesk, spoil
 from tests.engine.peer import Nothing, step
 from tests.engine.racing import Meeting, locks_off, side_by_side, while_demoted
 from tests.factories import ServerFactory
@@ -140,6 +141,49 @@ def test_a_credential_stays_unless_another_one_is_given(scripted: ScriptedDesk) 
     assert changed(scripted, server, paused=True).credential == TOKEN
     assert changed(scripted, server, credential=bearer("new")).credential == bearer("new")
     assert changed(scripted, server, auth_kind=AuthKind.NONE).credential is None
+
+
+@pytest.fixture
+def lost(scripted: ScriptedDesk) -> Server:
+    """A server with a credential and findings that no key opens any more."""
+    server = added(scripted, auth_kind=AuthKind.BEARER, credential=TOKEN)
+    for column in ("credential", "discovery"):
+        spoil("server", column, server.pk)
+    return Server.objects.defer("credential", "discovery").get(pk=server.pk)
+
+
+def test_a_credential_that_no_key_opens_can_be_replaced(
+    scripted: ScriptedDesk, lost: Server
+) -> None:
+    changed(scripted, lost, credential=bearer("new"))
+
+    assert Server.objects.defer("discovery").get(pk=lost.pk).credential == bearer("new")
+    event = Event.objects.get(server_id=lost.pk, kind="server.changed")
+    assert event.data["fields"] == "credential"
+
+
+def test_a_credential_that_no_key_opens_hinders_no_other_change(
+    scripted: ScriptedDesk, lost: Server
+) -> None:
+    changed(scripted, lost, max_in_flight=3)
+    changed(scripted, lost, auth_kind=AuthKind.NONE, max_in_flight=3)
+
+    now = Server.objects.defer("discovery").get(pk=lost.pk)
+    assert (now.max_in_flight, now.auth_kind, now.credential) == (3, AuthKind.NONE, None)
+
+
+def test_a_credential_that_no_key_opens_is_not_tested_and_a_sentence_says_what_to_do(
+    scripted: ScriptedDesk, lost: Server
+) -> None:
+    with pytest.raises(Refused, match="give the credential once more"):
+        look_at_server(lost.pk, actor=scripted.actor, now=scripted.clock.now)
+
+
+def test_a_test_finds_out_again_what_no_key_opens(desk: Desk) -> None:
+    spoil("server", "discovery", desk.server.pk)
+    look_at_server(desk.server.pk, actor=desk.actor, now=desk.clock.now)
+
+    assert Server.objects.get(pk=desk.server.pk).discovery["serverInfo"]
 
 
 def test_a_change_of_nothing_is_no_event(scripted: ScriptedDesk) -> None:
@@ -388,7 +432,7 @@ def test_control_without_the_lock_who_is_demoted_changes_a_server(
 def test_what_a_test_found_is_not_kept_for_who_was_demoted_while_the_server_was_asked(
     scripted: ScriptedDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def look(_: Server) -> Any:
+    async def look(_: Endpoint) -> Any:
         await Membership.objects.aupdate(role=Role.OPERATOR)
         return None, None
 

@@ -13,6 +13,7 @@ from mcpdesk.accounts.models import Membership, Role
 from mcpdesk.audit.models import Event
 from tasks_monitor.models import Era, Server, Tool
 from tests.conftest import SimulatorProcess, free_port
+from tests.engine.desk import spoil
 from tests.factories import NOW, MembershipFactory, OperationFactory, ServerFactory
 from tests.web.browsing import browser, htmx, signed_in
 
@@ -307,3 +308,48 @@ def test_the_last_trouble_stands_with_its_time_where_that_is_known(
     server.save()
     stamp = server.last_problem_at.isoformat(timespec="seconds")[:16]
     assert f'Last trouble, <time datetime="{stamp}' in page_of(client, server)
+
+
+@pytest.fixture
+def lost(operator: Membership) -> Server:
+    """A server of which no key opens anything that is encrypted any more."""
+    server: Server = ServerFactory(team=operator.team, auth_kind="bearer", discovery={"x": 1})
+    tool = Tool.objects.create(server=server, name="deploy", definition={})
+    for column in ("credential", "discovery"):
+        spoil("server", column, server.pk)
+    spoil("tool", "definition", tool.pk)
+    return server
+
+
+def test_a_page_says_what_no_key_opens_and_what_to_do(
+    client: Client, operator: Membership, lost: Server
+) -> None:
+    page = page_of(client, lost)
+    assert "No key of this desk opens the credential that is stored" in page
+    assert "Press “Change” and give the credential once more" in page
+    assert "What was found here cannot be read" in page
+    assert "Press “Test connection” to find it out again" in page
+    assert "An admin of the team can give it once more" in page_of(signed_in(operator), lost)
+    form = client.get(f"/servers/{lost.pk}/edit/").content.decode()
+    assert "A credential is stored that no key of this desk opens" in form
+
+
+def test_a_test_of_a_credential_that_no_key_opens_says_what_to_do(
+    client: Client, lost: Server
+) -> None:
+    page = client.post(f"/servers/{lost.pk}/test/", follow=True).content.decode()
+    assert "Nothing was sent: press “Change” and give the credential once more" in page
+
+
+def test_a_credential_that_no_key_opens_is_replaced_by_the_one_that_is_typed(
+    client: Client, lost: Server
+) -> None:
+    answer = client.post(
+        f"/servers/{lost.pk}/edit/", edited(name=lost.name, auth_kind="bearer", token=SECRET)
+    )
+    assert answer.status_code == 302
+    assert "No key of this desk opens the credential" not in page_of(client, lost)
+
+
+def test_a_page_whose_values_open_says_nothing_of_keys(client: Client, server: Server) -> None:
+    assert "No key of this desk" not in page_of(client, server)
