@@ -7,7 +7,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from approvals.models import ReasonPreset, Verdict
-from mcpdesk.accounts.models import Team
+from mcpdesk.audit.admins import locked_for
 from mcpdesk.audit.log import Actor, record
 from mcpdesk.mcp.jsontext import storable
 
@@ -33,13 +33,14 @@ def replace(
 ) -> Invalid | None:
     """Make these the team's reasons, one a line; None: saved.
 
-    The same as before writes nothing. The team is locked: of two admins the later one stays.
+    The same as before writes nothing. The team is locked: of two admins the later one stays. Raises
+    PermissionDenied.
     """
     wanted = {Verdict.APPROVE: _lines(approve), Verdict.DENY: _lines(deny)}
     problem = _problem([line for lines in wanted.values() for line in lines], wanted)
     if problem:
         return Invalid(problem)
-    team = Team.objects.select_for_update().get(pk=team_id)
+    team = locked_for(actor, team_id)
     new = [(verdict, line) for verdict, lines in wanted.items() for line in lines]
     if new == [(Verdict(old.verdict), old.text) for old in of(team_id)]:
         return None

@@ -32,7 +32,8 @@ def add_member(
 ) -> Added:
     """Add a person to the team, making their account when there is none.
 
-    An empty password for a new account makes the desk invent one. Raises `Refused`.
+    An empty password for a new account makes the desk invent one. Raises `Refused` and
+    `PermissionDenied`.
     """
     team = locked_for(actor, team_id)
     address = checked_email(email)
@@ -58,7 +59,9 @@ def add_member(
 def change_role(
     membership_id: int, *, team_id: int, role: Role, actor: Actor, now: datetime
 ) -> Membership:
-    """Give a member another role. Raises `Refused`, also for the team's last admin."""
+    """Give a member another role. Raises `PermissionDenied`, and `Refused`, also for the team's
+    last admin.
+    """
     team = locked_for(actor, team_id)
     membership = _membership(team, membership_id)
     before = membership.role
@@ -82,8 +85,8 @@ def change_role(
 
 @transaction.atomic(durable=True)
 def remove_member(membership_id: int, *, team_id: int, actor: Actor, now: datetime) -> None:
-    """Take a person out of the team; their account and their votes stay. Raises `Refused`, also
-    for the team's last admin.
+    """Take a person out of the team; their account and their votes stay. Raises
+    `PermissionDenied`, and `Refused`, also for the team's last admin.
     """
     team = locked_for(actor, team_id)
     membership = _membership(team, membership_id)
