@@ -58,7 +58,7 @@ def say(
     now = more.pop("now", LATER)
     word = Word(
         verdict,
-        more.pop("token", None) or token(approval, member),
+        more.pop("token", None) or token(approval, member, now),
         more.pop("reason", "because" if verdict == Verdict.DENY else ""),
         **more,
     )
