@@ -11,6 +11,7 @@ import environ
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
+from mcpdesk import layers
 from mcpdesk.embedded import locations
 from mcpdesk.embedded.keys import read_keys, read_seal_keys
 
@@ -170,7 +171,7 @@ CELERY_WORKER_SEND_TASK_EVENTS = False
 
 CHANNEL_LAYERS = {
     "default": (
-        {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": {"hosts": [REDIS_URL]}}
+        layers.over_redis(REDIS_URL)
         if REDIS_URL
         else {
             "BACKEND": "mcpdesk.web.notify_layer.NotifyChannelLayer",

@@ -17,6 +17,10 @@ from django.db import transaction
 
 logger = logging.getLogger(__name__)
 
+#: So many at a time, the others after them: over Redis each takes a connection, of which there are
+#: a hundred.
+_sending = asyncio.Semaphore(10)
+
 
 def team_group(team_id: int) -> str:
     """The channel group of everyone looking at pages of that team."""
@@ -49,7 +53,8 @@ async def _send(group: str, message: dict[str, Any]) -> None:
     try:
         layer = get_channel_layer()
         if layer is not None:
-            await layer.group_send(group, message)
+            async with _sending:
+                await layer.group_send(group, message)
     except Exception:
         logger.exception("could not announce a change to %s", group)
 

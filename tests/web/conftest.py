@@ -14,6 +14,7 @@ from channels.layers import get_channel_layer
 from django.db import connection
 from playwright.sync_api import Browser, sync_playwright
 
+from mcpdesk import layers
 from mcpdesk.web.notify_layer import NotifyChannelLayer
 from tests import databases
 
@@ -26,10 +27,7 @@ REDIS_URL = os.environ.get("MCPDESK_TEST_REDIS_URL", "")
 def live_layer(request: pytest.FixtureRequest, transactional_db: None, settings: Any) -> str:
     """Each channel layer that the product can be configured with."""
     if request.param == "redis":
-        layer = {
-            "BACKEND": "channels_redis.core.RedisChannelLayer",
-            "CONFIG": {"hosts": [REDIS_URL]},
-        }
+        layer = layers.over_redis(REDIS_URL)
     else:
         layer = {
             "BACKEND": "mcpdesk.web.notify_layer.NotifyChannelLayer",
