@@ -59,7 +59,7 @@ class MembershipFactory(DjangoModelFactory):
 
 
 class AbsenceFactory(DjangoModelFactory):
-    """Away from the day before NOW to the day after it."""
+    """Away from the day before NOW, and for so long that it is on by the clock of the wall too."""
 
     class Meta:
         model = Absence
@@ -68,7 +68,7 @@ class AbsenceFactory(DjangoModelFactory):
     user = factory.SubFactory(UserFactory)
     stand_in = factory.SubFactory(UserFactory)
     starts_at = NOW - timedelta(days=1)
-    ends_at = NOW + timedelta(days=1)
+    ends_at = NOW + timedelta(days=3650)
 
 
 class ServerFactory(DjangoModelFactory):
