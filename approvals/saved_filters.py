@@ -15,7 +15,7 @@ from approvals.models import ListPlace, SavedFilter
 from approvals.outcomes import Missing, Refused
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.models import Team, User
-from mcpdesk.audit.admins import Who, locked
+from mcpdesk.audit.admins import locked_for
 from mcpdesk.audit.log import Actor, record
 from mcpdesk.mcp.jsontext import storable
 from tasks_monitor.history_filters import OperationFilters
@@ -97,7 +97,7 @@ def save(
 ) -> SavedFilter | Refused:
     """Keep this list of a place under a name; `for_team` takes an admin (PermissionDenied)."""
     if for_team:
-        locked(Who(member, now))
+        locked_for(Actor.person(member), member.team_id)
     owner = None if for_team else member.user
     name = name.strip()
     refusal = _why_not_named(member, owner, place, name)
@@ -117,7 +117,7 @@ def save(
 @transaction.atomic
 def rename(member: Member, pk: int, *, name: str, now: datetime) -> SavedFilter | Missing | Refused:
     """Give a list another name. Raises PermissionDenied for the team's to who is no admin."""
-    saved = _held(member, pk, now)
+    saved = _held(member, pk)
     if saved is None:
         return Missing()
     name, before = name.strip(), saved.name
@@ -133,7 +133,7 @@ def rename(member: Member, pk: int, *, name: str, now: datetime) -> SavedFilter 
 @transaction.atomic
 def delete(member: Member, pk: int, *, now: datetime) -> SavedFilter | Missing:
     """Forget a list; returns what it was. Raises PermissionDenied as of rename()."""
-    saved = _held(member, pk, now)
+    saved = _held(member, pk)
     if saved is None:
         return Missing()
     SavedFilter.objects.filter(pk=saved.pk).delete()
@@ -146,12 +146,12 @@ def _seen_by(member: Member) -> QuerySet[SavedFilter]:
     return SavedFilter.objects.filter(mine_or_ours, team=member.team_id)
 
 
-def _held(member: Member, pk: int, now: datetime) -> SavedFilter | None:
+def _held(member: Member, pk: int) -> SavedFilter | None:
     """The list, locked until the transaction ends; other people's lists do not exist."""
     seen = _seen_by(member).filter(pk=pk)
     saved = seen.select_for_update(of=("self",)).select_related("user").first()
     if saved is not None and saved.user_id is None:
-        locked(Who(member, now))
+        locked_for(Actor.person(member), member.team_id)
     return saved
 
 

@@ -1,13 +1,9 @@
 """How a server's words reach a page: as text only, with all that hides written out."""
 
-from datetime import datetime
-
 from django import template
-from django.utils import timezone
 from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from approvals.filters import NEAR
 from approvals.folds import LONG_MESSAGE_CHARS
 from approvals.text import Segment, SegmentKind, reads_right_to_left, reveal
 
@@ -61,12 +57,6 @@ def beginning(text: str) -> str:
 def hue(server_id: int) -> int:
     """One of a few colours, always the same for a server."""
     return server_id % HUES
-
-
-@register.filter
-def is_near(at: datetime | None) -> bool:
-    """Whether a deadline is so close that it should be seen first."""
-    return at is not None and at - timezone.now() < NEAR
 
 
 def _shown(segment: Segment) -> SafeString | str:

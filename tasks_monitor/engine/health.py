@@ -12,6 +12,7 @@ from mcpdesk.mcp import pacing
 from mcpdesk.mcp.replies import ReplyProblem, Unreadable
 from mcpdesk.notify.alerts import close_alert
 from tasks_monitor.engine.claim import ServerFacts
+from tasks_monitor.engine.servers import locked
 from tasks_monitor.engine.telling import out_of_reach
 from tasks_monitor.models import Server
 from tasks_monitor.transport import Exchange
@@ -57,15 +58,9 @@ def _problem(sentence: str, now: datetime) -> dict[str, Any]:
     return {"last_problem": sentence[:500], "last_problem_at": now}
 
 
-def _locked(server_id: int) -> Server:
-    """The server, locked. What is encrypted stays closed: there may be no key that opens it."""
-    locked = Server.objects.select_for_update(no_key=True).defer("credential", "discovery")
-    return locked.get(pk=server_id)
-
-
 @transaction.atomic
 def _reached(server_id: int, now: datetime) -> None:
-    server = _locked(server_id)
+    server = locked(server_id)
     if server.unreachable_since is not None:
         server.last_problem, server.last_problem_at = "", None
         _clear_hold(server, "unreachable")
@@ -94,7 +89,7 @@ def _clear_hold(server: Server, reason: str) -> None:
 def _unreachable(server_id: int, exchange: Exchange, now: datetime) -> None:
     """Back off for the whole server: one probe after each pause instead of one per operation."""
     assert exchange.failure is not None
-    server = _locked(server_id)
+    server = locked(server_id)
     if server.not_before is not None and server.not_before > now:
         return
     server.failures = min(server.failures + 1, 30)

@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 from asgiref.sync import async_to_sync
 from cryptography.fernet import InvalidToken
 from django.db import IntegrityError, transaction
-from django.db.models import QuerySet
 
 from mcpdesk.audit.admins import locked_for
 from mcpdesk.audit.log import Actor, record
@@ -103,7 +102,7 @@ def change_server(
     The address never changes: a task id means nothing on another server. A credential that is given
     counts as another one: what is stored is not read, so one that no key opens can be replaced.
     """
-    server = _locked_for(actor, server_id).get()
+    server = _locked_for(actor, server_id)
     _check(name, server.url, identity, auth_kind, questions_to)
     is_replaced = credential is not None or auth_kind != server.auth_kind
     if is_replaced:
@@ -144,7 +143,7 @@ def pause_server(server_id: int, *, paused: bool, actor: Actor, now: datetime) -
 
     Raises PermissionDenied.
     """
-    server = _locked_for(actor, server_id).get()
+    server = _locked_for(actor, server_id)
     if server.paused != paused:
         server.paused = paused
         server.save(update_fields=["paused"])
@@ -152,23 +151,24 @@ def pause_server(server_id: int, *, paused: bool, actor: Actor, now: datetime) -
     return server
 
 
-def _locked_for(actor: Actor, server_id: int) -> QuerySet[Server]:
-    """The server, locked, for an admin of its team; DoesNotExist as of get().
+def _locked_for(actor: Actor, server_id: int) -> Server:
+    """locked(), for an admin of the server's team.
 
     The team first, so that nobody who sends to the server waits for another admin. Raises
     PermissionDenied and Server.DoesNotExist.
     """
     locked_for(actor, Server.objects.values_list("team_id", flat=True).get(pk=server_id))
-    return _locked().filter(pk=server_id)
+    return locked(server_id)
 
 
-def _locked() -> QuerySet[Server]:
-    """Servers, locked until the transaction ends.
+def locked(server_id: int) -> Server:
+    """The server, locked until the transaction ends. Raises Server.DoesNotExist.
 
-    Without the key: whoever approves, or starts, a call of one meanwhile writes rows that name it.
+    Without the key: whoever approves, or starts, a call of it meanwhile writes rows that name it.
     What is encrypted stays behind: no key may open it any more.
     """
-    return Server.objects.select_for_update(no_key=True).defer("credential", "discovery")
+    found = Server.objects.select_for_update(no_key=True).defer("credential", "discovery")
+    return found.get(pk=server_id)
 
 
 def _save(server: Server) -> None:
@@ -239,7 +239,7 @@ def test_server(server_id: int, *, actor: Actor, now: datetime) -> Server:
         raise Refused(NO_KEY) from None
     found, tools = async_to_sync(_look)(endpoint)
     with transaction.atomic():
-        server = _locked_for(actor, server_id).get()
+        server = _locked_for(actor, server_id)
         _keep_discovery(server, found, now)
         if tools is not None:
             _keep_listing(server, tools, now)
@@ -301,7 +301,7 @@ def _keep_listing(server: Server, tools: Any, now: datetime) -> None:
 @transaction.atomic
 def keep_newer_tools(server_id: int, tools: ToolList, now: datetime) -> None:
     """Keep a list that was read on the way to something else."""
-    keep_tools(_locked().get(pk=server_id), tools, now)
+    keep_tools(locked(server_id), tools, now)
 
 
 def keep_tools(server: Server, tools: ToolList, now: datetime) -> None:

@@ -1,6 +1,7 @@
 """The dashboard and the page of an operation in a real browser: they follow, and do not jump."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import transaction
@@ -111,17 +112,22 @@ def test_the_bar_of_phases_follows_the_operation(
     expect(page.locator(".phase-legend")).not_to_contain_text("so far", timeout=WITHIN_MS)
 
 
+def _completed_with(structured: Any, at: Server) -> Operation:
+    now = timezone.now()
+    operation: Operation = OperationFactory(
+        server=at, state=State.COMPLETED, created_at=now, finished_at=now
+    )
+    result = {"content": [], "structuredContent": structured}
+    Payload.objects.filter(pk=operation.pk).update(result=result)
+    return operation
+
+
 def test_the_tree_of_a_result_is_searched_and_copied(
     operator: Membership,  # noqa: F811
     server: Server,  # noqa: F811
     open_as: Open,  # noqa: F811
 ) -> None:
-    now = timezone.now()
-    operation = OperationFactory(
-        server=server, state=State.COMPLETED, created_at=now, finished_at=now
-    )
-    result = {"content": [], "structuredContent": {"a": {"b": {"deep": "Needle\u202e"}}}}
-    Payload.objects.filter(pk=operation.pk).update(result=result)
+    operation = _completed_with({"a": {"b": {"deep": "Needle\u202e"}}}, at=server)
     page = open_as(
         operator,
         f"/operations/{operation.pk}/",
@@ -142,12 +148,7 @@ def test_a_search_in_a_tree_that_is_cut_says_so(
     server: Server,  # noqa: F811
     open_as: Open,  # noqa: F811
 ) -> None:
-    now = timezone.now()
-    operation = OperationFactory(
-        server=server, state=State.COMPLETED, created_at=now, finished_at=now
-    )
-    result = {"content": [], "structuredContent": [*["hay"] * MOST_MEMBERS, "needle"]}
-    Payload.objects.filter(pk=operation.pk).update(result=result)
+    operation = _completed_with([*["hay"] * MOST_MEMBERS, "needle"], at=server)
     page = open_as(operator, f"/operations/{operation.pk}/")
     page.get_by_label("Search in the structured content").fill("needle")
     expect(page.locator("[data-tree-said]")).to_have_text(
