@@ -138,6 +138,9 @@ def _of_events() -> list[str]:
         *(f"since={day}&until={day}", f"until={day}", f"kind=approval.voted&since={day}"),
         *(f"who={person}&kind=approval.voted", f"who={person}&channel=api"),
         f"server={server}&who={person}",
+        *("tool=build_image", "tool=unheard_of", "state=completed", "state=stuck", "state=lost"),
+        *("text=deploy", "text=4711", "text=nobodysaidthis", "text=refund&state=denied"),
+        *("state=stuck&kind=approval.voted", "tool=redact_document&who=nobody"),
     ]
 
 

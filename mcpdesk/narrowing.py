@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
+#: So much of a value in an address is read (characters).
+MAX_CHARS: Final = 200
 #: So much of a value is said (characters).
 SHOWN_CHARS: Final = 60
 

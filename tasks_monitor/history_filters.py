@@ -18,7 +18,6 @@ from mcpdesk.keyset import Order
 from mcpdesk.mcp.jsontext import storable
 from tasks_monitor.states import NEEDS_OPERATOR, TERMINAL, State
 
-MAX_CHARS: Final = 200
 _MAX_ID_DIGITS: Final = 18
 _DURATION: Final = re.compile(r"([0-9]{1,9})([smhd]?)")
 _UNIT_S: Final = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -80,7 +79,7 @@ class HistoryFilters:
     def read(cls, given: Mapping[str, str]) -> Self:
         """The filters in an address."""
         names = [one.name for one in fields(cls)]
-        known = {name: given.get(name, "").strip()[:MAX_CHARS] for name in names}
+        known = {name: given.get(name, "").strip()[: narrowing.MAX_CHARS] for name in names}
         return cls(**{name: value for name, value in known.items() if cls.means(name, value)})
 
     @classmethod

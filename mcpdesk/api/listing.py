@@ -10,8 +10,9 @@ from approvals.models import ApprovalState, Kind
 from mcpdesk.accounts.access import Member
 from mcpdesk.api.problems import Problem
 from mcpdesk.api.schemas import ServerName
+from mcpdesk.narrowing import MAX_CHARS
 from tasks_monitor import selectors
-from tasks_monitor.history_filters import MAX_CHARS, HistoryFilters, Sort
+from tasks_monitor.history_filters import HistoryFilters, Sort
 from tasks_monitor.models import Server
 from tasks_monitor.states import State
 

@@ -34,7 +34,8 @@ class EventFilters:
     @classmethod
     def read(cls, given: Mapping[str, str]) -> Self:
         """The filters in an address."""
-        known = {one.name: given.get(one.name, "").strip() for one in fields(cls)}
+        names = [one.name for one in fields(cls)]
+        known = {name: given.get(name, "").strip()[: narrowing.MAX_CHARS] for name in names}
         return cls(**{name: value for name, value in known.items() if cls.means(name, value)})
 
     @classmethod

@@ -18,9 +18,9 @@ from mcpdesk.api.listing import meant
 from mcpdesk.api.problems import Problem
 from mcpdesk.api.schemas import BeginExport, ExportOut
 from mcpdesk.audit import exports
-from mcpdesk.audit.event_export import EVENTS
 from mcpdesk.audit.exports import NoSuchRow, Subject
 from mcpdesk.audit.models import Export, ExportFormat
+from tasks_monitor.event_export import EVENTS
 from tasks_monitor.history_export import OPERATIONS
 
 router = Router(tags=["exports"])

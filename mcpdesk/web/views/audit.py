@@ -14,12 +14,14 @@ from mcpdesk import keyset
 from mcpdesk.accounts.access import Member, Permission, in_team, still_may
 from mcpdesk.accounts.guard import MemberRequest, member_required
 from mcpdesk.audit import anchors, reading, selectors, signing
-from mcpdesk.audit.event_filters import NOBODY, EventFilters
+from mcpdesk.audit.event_filters import NOBODY
 from mcpdesk.audit.kinds import labels
 from mcpdesk.audit.lines import seals_of
 from mcpdesk.audit.models import Channel, Seal
 from tasks_monitor.engine.doorbell import ring_task
+from tasks_monitor.event_filters import LogFilters, events
 from tasks_monitor.models import Server
+from tasks_monitor.states import State
 
 EVENTS_A_PAGE = 50
 SEALS_A_PAGE = 50
@@ -31,9 +33,9 @@ SEAL = "mcpdesk.audit.tasks.seal"
 @member_required(Permission.READ_HISTORY)
 def log(request: MemberRequest) -> HttpResponse:
     """The team's events, newest first."""
-    filters = EventFilters.read(request.GET.dict())
+    filters = LogFilters.read(request.GET.dict())
     reading.note_reading(request.member, timezone.now())
-    found = selectors.events(request.member, filters)
+    found = events(request.member, filters)
     cursor = request.GET.get("at", "")
     context = {
         "page": keyset.page(found, selectors.NEWEST_FIRST, cursor, EVENTS_A_PAGE),
@@ -108,6 +110,7 @@ def _choices(request: MemberRequest) -> dict[str, object]:
         "kinds": labels(),
         "servers": in_team(request.member, Server.objects.only("name")).order_by("name"),
         "channels": Channel.choices,
+        "states": State.choices,
     }
 
 

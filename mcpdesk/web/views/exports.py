@@ -12,10 +12,10 @@ from approvals.history_export import APPROVALS
 from mcpdesk.accounts.access import Permission, still_may
 from mcpdesk.accounts.guard import MemberRequest, member_required
 from mcpdesk.audit import exports
-from mcpdesk.audit.event_export import EVENTS
 from mcpdesk.audit.exports import NoSuchRow, Subject
 from mcpdesk.audit.log import Actor
 from mcpdesk.audit.models import Export, ExportFormat
+from tasks_monitor.event_export import EVENTS
 from tasks_monitor.history_export import OPERATIONS
 
 SUBJECTS: dict[str, Subject] = {one.name: one for one in (OPERATIONS, APPROVALS, EVENTS)}

@@ -7,10 +7,10 @@ from typing import Any, Final
 from django.db.models import QuerySet
 
 from mcpdesk.accounts.access import Member
-from mcpdesk.audit.event_filters import EventFilters
 from mcpdesk.audit.exports import Subject
 from mcpdesk.audit.models import Event, shown
-from mcpdesk.audit.selectors import OLDEST_FIRST, events
+from mcpdesk.audit.selectors import OLDEST_FIRST
+from tasks_monitor.event_filters import LogFilters, events
 
 _COLUMNS: Final = (
     *("id", "at", "kind", "words", "actor", "channel", "operation", "approval", "server"),
@@ -19,11 +19,11 @@ _COLUMNS: Final = (
 
 
 def _clean(given: Mapping[str, str]) -> str:
-    return EventFilters.read(given).query
+    return LogFilters.read(given).query
 
 
 def _rows(member: Member, given: Mapping[str, str], until: datetime) -> QuerySet[Event]:
-    return events(member, EventFilters.read(given)).filter(at__lte=until)
+    return events(member, LogFilters.read(given)).filter(at__lte=until)
 
 
 def _values(rows: list[Event], sealed: bool) -> Iterator[Sequence[Any]]:
@@ -41,7 +41,7 @@ EVENTS: Final = Subject(
     sealed=(),
     order=OLDEST_FIRST,
     clean=_clean,
-    means=EventFilters.means,
+    means=LogFilters.means,
     rows=_rows,
     values=_values,
 )
