@@ -17,3 +17,6 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.InMemoryStorage"},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
+# a client of the tests makes all middleware anew: static files are looked up when asked for, not
+# gathered each time
+WHITENOISE_AUTOREFRESH = True
