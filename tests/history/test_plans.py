@@ -15,10 +15,11 @@ from benchmarks.plans import big_scans
 from mcpdesk.accounts.access import member_in
 from mcpdesk.accounts.models import Membership, Role, Team, User
 from mcpdesk.audit import sealing
+from mcpdesk.web import days
 from mcpdesk.web.made import filling
 from mcpdesk.web.made.filling import Size, fill
 from tasks_monitor.charts import Narrow, broken, ended
-from tasks_monitor.models import Operation, Server
+from tasks_monitor.models import ChartDay, Operation, Server
 from tasks_monitor.spans import Range, span
 
 # tables are filled, indexes built anew and statistics taken: none of that is for a transaction
@@ -92,3 +93,11 @@ def test_a_statement_that_no_index_serves_is_named() -> None:
 def test_what_is_made_up_is_never_mixed_with_what_is_true() -> None:
     with pytest.raises(filling.Refused):
         fill(SIZE, timezone.now(), lambda *_: None)
+
+
+def test_no_day_is_kept_that_was_counted_while_it_was_made() -> None:
+    def keep(*_: int) -> None:
+        days.keep(timezone.now())
+
+    fill(SIZE, timezone.now(), keep)
+    assert not ChartDay.objects.exists()

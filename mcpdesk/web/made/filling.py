@@ -17,7 +17,7 @@ from mcpdesk.web.made.sheets import settle, without_indexes
 from mcpdesk.web.made.story import draw
 from mcpdesk.web.made.team import assemble
 from mcpdesk.web.made.writing import Book
-from tasks_monitor.models import InputRequest, Operation
+from tasks_monitor.models import ChartDay, InputRequest, Operation
 
 BATCH = 5000
 #: Operations that have not ended, at most, and no more than one in ten.
@@ -59,6 +59,8 @@ def fill(size: Size, now: datetime, tell: Callable[[int, int], None], seed: int 
             events += _write(book)
             tell(end, events)
     settle(tables, [InputRequest._meta.db_table])
+    # a desk that runs beside has kept days of what was there until now
+    ChartDay.objects.all().delete()
 
 
 def _refuse_data() -> None:
