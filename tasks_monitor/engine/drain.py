@@ -100,7 +100,7 @@ def _finish(network: Network, clock: Callable[[], datetime], pause_s: float) -> 
     """Write down what comes back, until it is time for the next claim."""
     until = time.monotonic() + pause_s
     while True:
-        settle(network.collect(WAIT_S), clock())
+        settle(network.collect(WAIT_S), clock)
         left_s = until - time.monotonic()
         if left_s <= 0 or _rung.is_set():
             return
@@ -123,13 +123,18 @@ def _begin(network: Network, now: datetime) -> int:
     return len(works)
 
 
-def settle(results: list[Result], now: datetime) -> None:
-    """Write down what came back. A result that cannot be applied never takes others with it."""
+def settle(results: list[Result], clock: Callable[[], datetime]) -> None:
+    """Write down what came back. A result that cannot be applied never takes others with it.
+
+    Each bears the time at which its turn comes, not that of the first: where the database is away
+    every one before it waited its while, and what ended is soon counted (tally.SETTLED).
+    """
     unchanged: list[tuple[Poll, datetime]] = []
     exchanges: dict[ServerFacts, list[Exchange]] = defaultdict(list)
     for result in results:
         if isinstance(result, Left):
             continue
+        now = clock()
         done = _as_done(result, now)
         exchanges[done.work.claim.server].append(done.step.exchange)
         work, outcome = done.work, done.step.outcome
@@ -138,6 +143,7 @@ def settle(results: list[Result], now: datetime) -> None:
         else:
             _settle_one(done, now)
     left = [result.work.claim for result in results if isinstance(result, Left)]
+    now = clock()
     _insist(lambda: _settle_together(unchanged, exchanges, left, now))
 
 

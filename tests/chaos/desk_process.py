@@ -139,11 +139,11 @@ def _applied(executioner: Executioner, server: str) -> None:
 def _around_settle(executioner: Executioner, *, before: bool) -> None:
     settle = drain_module.settle
 
-    def wrapped(results: list[Any], now: datetime) -> None:
+    def wrapped(results: list[Any], clock: Callable[[], datetime]) -> None:
         is_time = executioner.sees([result.work for result in results])
         if is_time and before:
             executioner.strike()
-        settle(results, now)
+        settle(results, clock)
         if is_time:
             executioner.strike()
 

@@ -164,4 +164,4 @@ class ScriptedDesk(_Desk[Peer, Peer]):
 
     def arrive(self, at: int = 0) -> None:
         """One of the answers that were held back comes in."""
-        settle([self.peer.held.pop(at)], self.clock.now)
+        settle([self.peer.held.pop(at)], self.clock)

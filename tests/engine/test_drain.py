@@ -242,6 +242,31 @@ def test_what_a_server_said_waits_for_a_database_that_is_away(
     assert (operation.state, operation.task_id) == (State.WORKING, peer.TASK_ID)
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_result_bears_the_time_at_which_its_turn_comes(
+    scripted: ScriptedDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Charts and tallies count what ended once it is settled: nothing may be written as older."""
+    scripted.peer.will(peer.CALL, peer.finished())
+    operations = [scripted.start() for _ in range(8)]
+    began = scripted.clock.now
+    apply, away = module._apply, iter(range(len(module.PAUSES_S) + 1))
+
+    def not_the_first(*args: Any) -> None:
+        if next(away, None) is not None:
+            raise OperationalError("the connection is gone")
+        apply(*args)
+
+    monkeypatch.setattr(module, "_apply", not_the_first)
+    monkeypatch.setattr(module.time, "sleep", scripted.clock.advance)
+    scripted.drain()
+
+    ended = Operation.objects.filter(pk__in=[one.pk for one in operations], state=State.COMPLETED)
+    away_for = timedelta(seconds=sum(module.PAUSES_S))
+    assert {one.finished_at - began for one in ended if one.finished_at} == {away_for}
+    assert ended.count() == 7
+
+
 @pytest.fixture
 def end_sessions() -> Iterator[Callable[[], None]]:
     """Ends every session, some of which wait in the pool; the next test finds none that is dead."""

@@ -162,7 +162,7 @@ class OneOperation(RuleBasedStateMachine):
     def an_answer_arrives_again(self, data: st.DataObject) -> None:
         settled = [done for done in self.server.past if done not in self.server.held]
         if settled:
-            settle([data.draw(st.sampled_from(settled))], self.desk.clock.now)
+            settle([data.draw(st.sampled_from(settled))], self.desk.clock)
 
     @rule(seconds=st.sampled_from([1.0, 60.0, LEASE_S]))
     def time_passes(self, seconds: float) -> None:

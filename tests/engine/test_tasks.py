@@ -198,7 +198,7 @@ def test_a_date_that_lies_ends_nothing(scripted: ScriptedDesk, ahead: timedelta)
     scripted.begin(operation)
     done = scripted.peer.held.pop()
     exchange = replace(done.step.exchange, server_date=scripted.clock.now + ahead)
-    settle([replace(done, step=replace(done.step, exchange=exchange))], scripted.clock.now)
+    settle([replace(done, step=replace(done.step, exchange=exchange))], scripted.clock)
     operation.refresh_from_db()
     assert operation.state == State.WORKING
 
