@@ -12,7 +12,7 @@ from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import ApiToken, Team, User
 from mcpdesk.accounts.tokens import Scope
-from mcpdesk.audit.admins import Who, locked
+from mcpdesk.audit.admins import Who, locked, locked_for
 from mcpdesk.audit.log import Actor, record
 
 #: Tokens that a person, or a team for its services, can have at a time.
@@ -53,7 +53,12 @@ def make_service(
 
 @transaction.atomic(durable=True)
 def revoke(token: ApiToken, *, member: Member, now: datetime) -> None:
-    """From now on it opens nothing; once more changes nothing."""
+    """From now on it opens nothing; once more changes nothing.
+
+    One's own token, in whichever team; any other takes an admin of its team (PermissionDenied).
+    """
+    if token.user_id != member.user_id:
+        locked_for(Actor.person(member), token.team_id)
     current = ApiToken.objects.select_for_update(of=("self",)).get(pk=token.pk)
     if current.revoked_at is not None:
         return

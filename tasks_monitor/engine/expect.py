@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from django.db import connection, transaction
 
+from mcpdesk.audit.admins import locked_for
 from mcpdesk.audit.log import Actor, record
 from tasks_monitor.engine.errors import Refused
 from tasks_monitor.models import Expectation, HistoryEntry, Operation, Server
@@ -89,11 +90,12 @@ def set_limit(
 ) -> None:
     """Set how long (s) calls of a tool may take, or None to go by what is usual again.
 
-    It counts for calls that start from now on. Raises Refused.
+    It counts for calls that start from now on. Raises Refused and PermissionDenied.
     """
     if limit_s is not None and not 1 <= limit_s <= MAX_LIMIT_S:
         raise Refused("A limit is 1 second to 30 days.")
     server = Server.objects.only("team_id", "name").get(pk=server_id)
+    locked_for(actor, server.team_id)
     if not server.tools.filter(name=tool_name).exists():
         raise Refused("The server lists no such tool.")
     found, _ = Expectation.objects.select_for_update().get_or_create(

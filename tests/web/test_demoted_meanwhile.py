@@ -9,7 +9,7 @@ from django.test import Client
 from approvals.models import SavedFilter
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member
-from mcpdesk.accounts.models import Membership, Role
+from mcpdesk.accounts.models import ApiToken, Membership, Role
 from mcpdesk.audit.models import Event, LegalHold
 from tasks_monitor.models import Hold
 from tests.factories import NOW, MembershipFactory, ServerFactory
@@ -29,6 +29,8 @@ CLICKS: dict[str, dict[str, Any]] = {
     "/servers/new/": SERVER,
     "/servers/{server}/edit/": SERVER,
     "/servers/{server}/pause/": {"paused": "yes"},
+    "/servers/{server}/durations/": {"tool": "deploy", "limit": "90"},
+    "/team/tokens/{token}/revoke/": {},
     "/holds/new/": {"reason": "Odd payments"},
     "/holds/{hold}/end/": {},
     "/team/retention/": {"payload_days": "30", "log_days": "", "confirmed": "yes"},
@@ -52,8 +54,12 @@ def admin() -> Membership:
 @pytest.fixture
 def ids(admin: Membership) -> dict[str, int]:
     begun = {"team": admin.team, "since": NOW, "begun_by": admin.user, "reason": "x"}
+    service = ApiToken.objects.create(
+        team=admin.team, name="ci", prefix="x", digest="x", created_at=NOW, created_by=admin.user
+    )
     return {
         "server": ServerFactory(team=admin.team).pk,
+        "token": service.pk,
         "hold": Hold.objects.create(**begun, server=ServerFactory(team=admin.team)).pk,
         "legal_hold": LegalHold.objects.create(**begun).pk,
         "list": SavedFilter.objects.create(team=admin.team, name="Ours", query="").pk,
