@@ -70,18 +70,19 @@ Decision: TypeAlias = Waiting | Approved | Denied | Expired
 def decision(snapshot: Snapshot, votes: Iterable[Ballot], now: datetime) -> Decision:
     """What the votes come to at `now`.
 
-    One refusal refuses. A person counts once, and so do a person and whoever stands in for them;
-    under four eyes whoever asked for it never counts, nor whoever acts for them, nor they for
-    anybody. A vote at or after the deadline never does. Time alone expires or denies, and never
-    approves.
+    One refusal refuses, however many have approved before it: votes can become enough without a
+    word, when somebody's role comes back. A person counts once, and so do a person and whoever
+    stands in for them; under four eyes whoever asked for it never counts, nor whoever acts for
+    them, nor they for anybody. A vote at or after the deadline never does. Time alone expires or
+    denies, and never approves.
     """
+    counting = sorted((b for b in votes if _counts(snapshot, b)), key=lambda ballot: ballot.at)
+    refusal = next((ballot for ballot in counting if not ballot.approves), None)
+    if refusal is not None:
+        return Denied(refusal.user_id)
     approvals: dict[int, None] = {}
     spoken: set[int] = set()
-    for ballot in sorted(votes, key=lambda vote: vote.at):
-        if not _counts(snapshot, ballot):
-            continue
-        if not ballot.approves:
-            return Denied(ballot.user_id)
+    for ballot in counting:
         if not spoken.isdisjoint(ballot.people):
             continue
         spoken |= ballot.people

@@ -212,6 +212,22 @@ def test_a_vote_counts_again_with_the_role_and_is_then_enough(
     assert _state(approval)[1] == State.READY
 
 
+def test_a_refusal_refuses_also_where_the_votes_had_become_enough_by_themselves(
+    operator: Member, approver: Member, join: Join
+) -> None:
+    approval, second = a_gate(operator, TWO), join()
+    say(approval, approver)
+    Membership.objects.filter(user=approver.user).update(role=Role.VIEWER)
+    say(approval, second)
+    Membership.objects.filter(user=approver.user).update(role=Role.APPROVER)
+    third = join()
+    outcome = say(approval, third, Verdict.DENY, reason="Not today")
+    assert isinstance(outcome, Voted)
+    assert outcome.came_to == Denied(third.user_id)
+    assert _state(approval) == (ApprovalState.DECIDED, State.DENIED)
+    assert approval.decision == Verdict.DENY
+
+
 def test_a_deactivated_persons_vote_no_longer_counts(
     operator: Member, approver: Member, join: Join
 ) -> None:

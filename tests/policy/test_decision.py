@@ -58,6 +58,10 @@ def test_one_refusal_refuses() -> None:
     assert decision(a_snapshot(3), [yes(2), no(3)], NOW) == Denied(3)
 
 
+def test_one_refusal_refuses_though_enough_had_approved_before_it() -> None:
+    assert decision(a_snapshot(2), [yes(2, 0), yes(3, 1), no(4, 2)], NOW) == Denied(4)
+
+
 def test_whoever_started_it_neither_approves_nor_counts_under_four_eyes() -> None:
     assert decision(a_snapshot(), [yes(STARTER)], NOW) == Waiting(0, 1)
     assert decision(a_snapshot(four_eyes=False), [yes(STARTER)], NOW) == Approved((STARTER,))
@@ -124,6 +128,15 @@ def test_it_is_approved_only_by_enough_distinct_people_in_time(
         assert len(set(found.by)) == len(found.by) >= snapshot.ask.quorum
         assert set(found.by) <= in_time
         assert not (snapshot.ask.four_eyes and STARTER in found.by)
+
+
+@given(_snapshots, _ballots, st.integers(6, 9))
+def test_with_a_refusal_that_counts_nothing_is_approved(
+    snapshot: Snapshot, ballots: list[Ballot], refuses: int
+) -> None:
+    now = NOW + timedelta(minutes=120)
+    last = Ballot(refuses, False, NOW + timedelta(minutes=59))
+    assert isinstance(decision(snapshot, [*ballots, last], now), Denied)
 
 
 @given(_snapshots, _ballots)
