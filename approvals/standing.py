@@ -75,7 +75,9 @@ def _open_to(
 ) -> Standing:
     if claim.why_not(approval, member.user_id, now):
         return Standing.CLAIMED
-    if any(vote.user_id == member.user_id for vote in progress.votes):
+    said = any(vote.user_id == member.user_id for vote in progress.votes)
+    # enough by now, since somebody's right came back: one more word carries it out
+    if said and progress.missing:
         return Standing.YOU_AGREED
     aside = draft is not None and draft.snoozed_until is not None and draft.snoozed_until > now
     return Standing.PUT_ASIDE if aside else Standing.YOUR_TURN

@@ -99,6 +99,20 @@ def test_each_person_reads_why_they_can_or_cannot_act(
     assert 'value="deny"' in voted
 
 
+def test_where_votes_became_enough_by_themselves_each_of_them_can_carry_it_out(
+    operator: Member, approver: Member, join: Join
+) -> None:
+    approval, second = a_gate(operator, {"quorum": 2}), join()
+    say(approval, approver)
+    Membership.objects.filter(user=approver.user).update(role=Role.VIEWER)
+    say(approval, second)
+    Membership.objects.filter(user=approver.user).update(role=Role.APPROVER)
+    page = _page(second, approval)
+    assert "2 of 2 have approved; one refusal refuses. One more word decides it." in page
+    assert 'value="approve"' in page
+    assert "It is sent as soon as" in _post(second, approval, "approve").content.decode()
+
+
 def test_a_role_that_no_longer_decides_reads_that(operator: Member, join: Join) -> None:
     named = join(Role.OPERATOR)
     approval = a_gate(operator, {"audience": "people", "people": [named.user_id]})
