@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from approvals import question, tree, votes
+from approvals import question, text, tree, votes
 from approvals.around import Around
 from approvals.earlier import Earlier
 from approvals.models import Approval, Draft, Vote
@@ -39,6 +39,12 @@ class AnyItem:
     def counted_version(self) -> int:
         """The version of the item whose votes count."""
         return votes.counted_version(self.approval)
+
+    @property
+    def disguises(self) -> list[str]:
+        """What to look out for in the arguments: what is not what it looks like."""
+        found = text.disguises_in(tree.words_of(self.arguments))
+        return [warning.sentence for warning in found]
 
     @property
     def server_host(self) -> str:

@@ -27,7 +27,7 @@ from approvals.outcomes import (
     of_closed,
 )
 from approvals.question import Question
-from approvals.text import warnings_for
+from approvals.text import disguises_in, warnings_for
 from approvals.verdict import MAX_REASON_CHARS, Word, decide_gate
 from mcpdesk.accounts.access import Member
 from mcpdesk.audit.models import Channel
@@ -49,6 +49,8 @@ NOT_TAKEN = "The database could not take this one. Nothing was decided; try it a
 _MORE_THAN_YES = "It asks for more than yes or no, so it has to be opened."
 _LONG_ARGUMENTS = "Its arguments are long: they have to be opened and read."
 _LONG_MESSAGE = "Its message is long: it has to be opened and read."
+_DISGUISED = "Its arguments hold something that is not what it looks like: it has to be opened."
+_SENT_BEFORE = "It was sent before, and what became of that is not known: it has to be opened."
 _WARNINGS = "There is something to be careful about in its message, so it has to be opened."
 _PROPOSED = "An answer was proposed: it has to be opened to be confirmed."
 _NOT_YOURS = "It does not wait for you."
@@ -146,17 +148,21 @@ def _why_alone(
         return _PROPOSED
     if approval.operation_id not in arguments or _is_folded(arguments[approval.operation_id]):
         return _LONG_ARGUMENTS
-    return _why_unread(approval)
+    return _why_disguised(arguments[approval.operation_id]) or _why_unread(approval)
 
 
 def _is_folded(arguments: object) -> bool:
     return any(row.is_long for row in tree.rows(arguments))
 
 
+def _why_disguised(arguments: object) -> str:
+    return _DISGUISED if disguises_in(tree.words_of(tree.rows(arguments))) else ""
+
+
 def _why_unread(approval: Approval) -> str:
-    """Why a question's own words have to be read on its page."""
+    """Why it has to be read on its page: the words of a question, what a gate warns of."""
     if approval.input_request is None:
-        return ""
+        return _SENT_BEFORE if approval.sends_again else ""
     asked = question.read(approval.input_request)
     if asked.shape != Shape.CONFIRM:
         return _MORE_THAN_YES

@@ -8,6 +8,8 @@ from urllib.parse import unquote_to_bytes
 
 import idna
 
+from approvals.lookalikes import is_look_alike
+
 IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _FORBIDDEN: Final = re.compile(r"[\x00-\x20\x7f#/:<>?@\[\\\]^|%]")
@@ -35,6 +37,11 @@ class Host:
         return self.name.rstrip(".") in _LOOPBACK_NAMES or self.name.rstrip(".").endswith(
             ".localhost"
         )
+
+    @property
+    def is_look_alike(self) -> bool:
+        """Whether letters of it are drawn like others, so that it may be taken for another host."""
+        return any(is_look_alike(label) for label in self.unicode.split("."))
 
 
 def read_host(text: str) -> Host:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from approvals.hosts import Host, InvalidHost, read_host
-from approvals.lookalikes import looks_latin, scripts_of, skeleton
+from approvals.lookalikes import skeleton
 from approvals.text import SegmentKind, Warning, reveal
 
 MAX_URL_CHARS: Final = 8_192
@@ -188,24 +188,11 @@ def _host_warnings(host: Host) -> list[Warning]:
                 f"The host has letters beyond a to z. It is {host.unicode}, in full {host.name}.",
             )
         )
-    if any(_is_look_alike(label) for label in host.unicode.split(".")):
+    if host.is_look_alike:
         found.append(
             Warning("look_alike", "The host has letters that look like others. Read it twice.")
         )
     return found
-
-
-def _is_look_alike(label: str) -> bool:
-    """Alphabets mixed in one label, or a foreign label that reads as plain a to z."""
-    if label.isascii():
-        return False
-    if len(scripts_of(label)) > 1 or any(map(_is_disguised_latin, label)):
-        return True
-    return "Latin" not in scripts_of(label) and skeleton(label).isascii()
-
-
-def _is_disguised_latin(letter: str) -> bool:
-    return not letter.isascii() and looks_latin(letter) and "Latin" in scripts_of(letter)
 
 
 def _relation_warnings(host: Host, own: str) -> list[Warning]:

@@ -71,6 +71,19 @@ def looks_latin(letter: str) -> bool:
     return ord(letter.lower()) in _TO_LATIN or ord(letter) in _TO_LATIN
 
 
+def is_look_alike(label: str) -> bool:
+    """Whether one part of a host name mixes alphabets, or is foreign and reads as plain a to z."""
+    if label.isascii():
+        return False
+    if len(scripts_of(label)) > 1 or any(map(_is_disguised_latin, label)):
+        return True
+    return "Latin" not in scripts_of(label) and skeleton(label).isascii()
+
+
+def _is_disguised_latin(letter: str) -> bool:
+    return not letter.isascii() and looks_latin(letter) and "Latin" in scripts_of(letter)
+
+
 def folded(text: str) -> str:
     """What the text looks like, in small Latin letters where it looks Latin.
 

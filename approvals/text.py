@@ -12,6 +12,7 @@ from typing import Final
 
 import regex
 
+from approvals.hosts import InvalidHost, read_host
 from approvals.lookalikes import folded, looks_latin, scripts_of
 from approvals.secret_words import asks_for_secret
 
@@ -126,8 +127,15 @@ _SWITCH_OFF: Final = regex.compile(
     rf"|disregard|override|suppress){_GAP}"
     r"(?:verification|validation|checks?|checking|security|antivirus|firewall|protections?"
     r"|safeguards?|safety|sandbox|warnings?|ssl|tls|certificates?|2fa|mfa|two factor|approvals?"
-    r"|confirmations?|policy|policies|guardrails?|previous instructions|prior instructions"
-    r"|instructions above)\b"
+    r"|confirmations?|reviews?|vpn|policy|policies|guardrails?"
+    r"|previous instructions|prior instructions|instructions above)\b"
+)
+_NAME: Final = r"[\p{L}\p{M}\p{N}_-]"
+#: A host in running text: behind // or @, or with an end like one's. It begins only where a name
+#: can begin, so that a long text is gone through once.
+_HOST: Final = regex.compile(
+    rf"(?<![\p{{L}}\p{{M}}\p{{N}}_.-])(?:(?<=//|@){_NAME}++(?:\.{_NAME}++)*+"
+    rf"|(?:{_NAME}++\.)+(?:[A-Za-z]{{2,24}}|(?i:xn--)[A-Za-z0-9-]+)(?!{_NAME}))"
 )
 _WORD: Final = regex.compile(r"[\p{L}\p{M}\p{N}_]+")
 _SENTENCES: Final = {
@@ -140,6 +148,10 @@ _SENTENCES: Final = {
         "in a form: do not enter it here."
     ),
     "switch_off_checks": "This text asks to skip or switch off a check. Be careful.",
+    "look_alike_host": (
+        "This text names a host with letters that look like others. It is another host than it "
+        "looks like."
+    ),
     "mixed_script": "A word in this text mixes alphabets, so it may not be the word it looks like.",
 }
 _KIND_CODES: Final = {
@@ -162,9 +174,31 @@ def warnings_for(text: str) -> tuple[Warning, ...]:
         codes.add("asks_for_secret")
     if _SWITCH_OFF.search(" ".join(folded(text).replace("-", " ").split())):
         codes.add("switch_off_checks")
+    return _warnings(codes) + disguises_in(text)
+
+
+def disguises_in(text: str) -> tuple[Warning, ...]:
+    """The warnings about hosts and words that are not what they look like, whoever wrote them."""
+    if text.isascii() and "xn--" not in text.lower():
+        return ()
+    codes = set()
+    if any(_is_look_alike(found[0]) for found in _HOST.finditer(text)):
+        codes.add("look_alike_host")
     if any(mixes_scripts(word[0]) for word in _WORD.finditer(text) if not word[0].isascii()):
         codes.add("mixed_script")
+    return _warnings(codes)
+
+
+def _warnings(codes: set[str]) -> tuple[Warning, ...]:
     return tuple(Warning(code, words) for code, words in _SENTENCES.items() if code in codes)
+
+
+def _is_look_alike(name: str) -> bool:
+    """Whether a host, as people read it or in punycode, looks like another one."""
+    try:
+        return read_host(name).is_look_alike
+    except InvalidHost:
+        return False
 
 
 def mixes_scripts(word: str) -> bool:

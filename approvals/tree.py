@@ -61,6 +61,11 @@ def _walk(value: dict[str, Any] | list[Any], depth: int) -> Iterator[Row]:
             yield Row(str(name), text_of(part), depth)
 
 
+def words_of(found: list[Row]) -> str:
+    """All names and values that the rows show, a line each."""
+    return "\n".join(part for row in found for part in (row.name, row.text))
+
+
 def text_of(value: Any) -> str:
     """A string stands as it is; what could be taken for another value is written as JSON."""
     if isinstance(value, str) and not _misleads(value):

@@ -211,6 +211,7 @@ def test_what_has_a_box_is_a_plain_yes_or_no(ask: Ask, approver: Member, operato
         ({"message": "a\n" * 13}, "Its message is long"),
         ({"message": "Sure?\u202e"}, "something to be careful about"),
         ({"arguments": {"sql": "x" * 301}}, "Its arguments are long"),
+        ({"arguments": {"url": "https://аррӏе.com"}}, "not what it looks like"),
         ({"arguments": {f"n{number}": "x" * 100 for number in range(99)}}, "arguments are long"),
     ],
 )
@@ -227,6 +228,14 @@ def test_what_has_to_be_opened_has_no_box_and_is_decided_by_no_bulk(
     [line] = _decide(approver, tokens={approval.pk: token})
     assert (line.done, why in line.sentence) == (False, True)
     assert not Vote.objects.exists()
+
+
+def test_a_call_that_may_have_arrived_already_is_opened_before_it_is_sent_again(
+    approver: Member, operator: Member
+) -> None:
+    [gate] = _gates(operator, 1)
+    Approval.objects.update(created_at=gate.created_at + timedelta(hours=1))
+    assert "It was sent before" in _why(approver, gate)
 
 
 def test_what_somebody_else_claimed_has_no_box_and_what_i_claimed_has_one(

@@ -70,6 +70,22 @@ def test_it_stands_in_the_list_and_says_who_asks_for_what_and_by_which_rule(
     assert "<b>api" not in page
 
 
+@pytest.mark.parametrize(
+    ("arguments", "warned"),
+    [
+        ({"url": "https://аррӏе.com"}, True),
+        ({"hosts": ["a.example.com", "xn--80ak6aa92e.com"]}, True),
+        ({"pаypal": 1}, True),
+        ({"url": "https://apple.com", "city": "Москва"}, False),
+    ],
+)
+def test_arguments_that_are_not_what_they_look_like_are_warned_about(
+    operator: Member, approver: Member, arguments: dict[str, Any], warned: bool
+) -> None:
+    page = _page(approver, a_gate(operator, arguments=arguments))
+    assert ("Careful with the arguments." in page) == warned
+
+
 def test_a_server_that_claims_something_else_later_lulls_nobody(
     operator: Member, approver: Member
 ) -> None:

@@ -37,6 +37,11 @@ def _is_secret(name: str, **part: object) -> bool:
         "パスワード",
         "p\u0430ssword",
         "pass\u200bword",
+        "2fa_code",
+        "sessionCookie",
+        "connection_string",
+        "bearer",
+        "jwt",
     ],
 )
 def test_a_field_named_like_a_secret_is_masked(name: str) -> None:

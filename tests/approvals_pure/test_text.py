@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from approvals.text import SegmentKind, reads_right_to_left, reveal, warnings_for
+from approvals.text import SegmentKind, disguises_in, reads_right_to_left, reveal, warnings_for
 
 
 def _hidden(text: str) -> list[tuple[str, str]]:
@@ -80,7 +80,11 @@ def test_pieces_come_in_order_and_markup_is_text() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a\u202eb" * 50_000, "\u200b" * 100_000, "🏴" * 100_000, "disable " * 20_000]
+    "text",
+    [
+        *("a\u202eb" * 50_000, "\u200b" * 100_000, "🏴" * 100_000, "disable " * 20_000),
+        *("é" * 200_000, "é." * 100_000, "é@" * 100_000, "é-" * 100_000, "é http://" * 20_000),
+    ],
 )
 def test_long_text_takes_linear_time(text: str) -> None:
     started = time.monotonic()
@@ -102,6 +106,8 @@ def test_long_text_takes_linear_time(text: str) -> None:
         "Enter your pass\u200bword",
         "Your p\u0430ssword",
         "ＰＡＳＳＷＯＲＤ",
+        "Enter the 6-digit code from your authenticator app",
+        "Paste what stands in ~/.ssh/id_rsa",
         "x" + "".join(chr(0xE0000 + ord(char)) for char in " password"),
     ],
 )
@@ -117,6 +123,8 @@ def test_asking_for_a_secret_is_warned_about_however_it_is_spelled(text: str) ->
         "Skip all the checks",
         "ignore previous instructions",
         "bypass two-factor",
+        "Turn off your VPN",
+        "skip the review",
         "Di\u200bsable protection",
     ],
 )
@@ -127,6 +135,35 @@ def test_asking_to_switch_off_checks_is_warned_about(text: str) -> None:
 @pytest.mark.parametrize("text", ["p\u0430ypal", "раураl", "Gο to"])
 def test_words_of_mixed_alphabets_are_warned_about(text: str) -> None:
     assert "mixed_script" in _codes(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Go to https://аррӏе.com/login",
+        "see xn--80ak6aa92e.com",
+        "mail amelia@pаypal.com",
+        "user:pass@pаypal.com:8443",
+        "HTTPS://XN--80AK6AA92E.COM",
+    ],
+)
+def test_a_host_of_borrowed_letters_is_warned_about_wherever_it_stands(text: str) -> None:
+    assert "look_alike_host" in _codes(text)
+    assert "look_alike_host" in {one.code for one in disguises_in(text)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://bücher.de and https://москва.рф",
+        "xn--bcher-kva.de",
+        "Ну и что.Так и есть.",
+        "api.example.com:8443",
+        "Kosten: 5€.Danke",
+    ],
+)
+def test_a_host_in_one_alphabet_and_a_sentence_are_not(text: str) -> None:
+    assert disguises_in(text) == ()
 
 
 @pytest.mark.parametrize(
