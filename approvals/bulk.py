@@ -98,9 +98,11 @@ def why_alone(member: Member, approvals: Iterable[Approval], now: datetime) -> d
 
 def show(member: Member, approval_ids: Iterable[UUID], now: datetime) -> list[Shown]:
     """The items that exist for this member, oldest first, as they are now."""
-    found = selectors.picked(member, approval_ids)
-    waiting = selectors.decidable_among(member, found)
-    reasons = why_alone(member, [one for one in found if one.pk in waiting], now)
+    wanted = list(approval_ids)
+    # first who it waits for, then what it is: what somebody decides in between is read as decided
+    waiting = selectors.decidable_among(member, wanted)
+    found = selectors.picked(member, wanted)
+    reasons = why_alone(member, [one for one in found if one.is_open and one.pk in waiting], now)
     return [_shown(member, one, reasons.get(one.pk), now) for one in found]
 
 

@@ -134,9 +134,9 @@ def picked(member: Member, approval_ids: Iterable[UUID]) -> list[Approval]:
     return [_tied(one) for one in found.order_by("created_at", "pk")]
 
 
-def decidable_among(member: Member, approvals: Iterable[Approval]) -> set[UUID]:
+def decidable_among(member: Member, approval_ids: Iterable[UUID]) -> set[UUID]:
     """Which of these items wait for this member, put aside or not."""
-    found = _mine(member).filter(pk__in=[approval.pk for approval in approvals])
+    found = _mine(member).filter(pk__in=list(approval_ids))
     return set(found.values_list("pk", flat=True))
 
 

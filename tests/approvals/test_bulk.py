@@ -109,6 +109,24 @@ def test_one_that_somebody_else_decided_does_not_hold_back_the_others(
     assert quick.user.name in lines[second].sentence
 
 
+@pytest.mark.parametrize("read", ["decidable_among", "picked"])
+def test_one_that_somebody_decides_after_either_read_is_told_as_decided_by_them(
+    approver: Member, operator: Member, join: Join, monkeypatch: pytest.MonkeyPatch, read: str
+) -> None:
+    [gate], quick = _gates(operator, 1), join()
+    tokens, real = _tokens(approver, gate), getattr(selectors, read)
+
+    def then_decided_by_another(*asked: Any) -> Any:
+        found = real(*asked)
+        say(gate, quick, now=timezone.now())
+        return found
+
+    monkeypatch.setattr(selectors, read, then_decided_by_another)
+    [line] = _decide(approver, tokens=tokens)
+    assert not line.done
+    assert f"{quick.user} approved this before you" in line.sentence
+
+
 def test_the_same_post_again_decides_nothing_twice(approver: Member, operator: Member) -> None:
     gates = _gates(operator, 2)
     tokens = _tokens(approver, *gates)
