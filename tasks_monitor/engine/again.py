@@ -100,8 +100,8 @@ def leave(operation: Operation, words: str, actor: Actor, now: datetime) -> None
     `words` is a sentence of ours, for the log.
     """
     before = State(operation.again_from)
-    # a task that is stuck is looked at: the server may move after all
-    due = now if before == State.STUCK and operation.has_task else None
+    # a task that is stuck is looked at: the server may move after all, and answers may wait for it
+    looks = before == State.STUCK and operation.has_task
     move(
         operation,
         before,
@@ -110,7 +110,8 @@ def leave(operation: Operation, words: str, actor: Actor, now: datetime) -> None
         reason=words,
         explanation=operation.explanation,
         again_from="",
-        due_at=due,
+        due_at=now if looks else None,
+        attention=looks,
     )
 
 

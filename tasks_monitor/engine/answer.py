@@ -71,7 +71,12 @@ def _lock_question(input_request_id: int) -> tuple[Operation, InputRequest]:
 
 
 def _schedule(operation: Operation, question: InputRequest, now: datetime) -> None:
-    """Make the answer due; for an MRTR round only when it is the last one missing."""
+    """Make the answer due; for an MRTR round only when it is the last one missing.
+
+    While the call waits at the gate to be sent again, an answer waits with it (engine.again).
+    """
+    if operation.state == State.AWAITING_APPROVAL:
+        return
     if question.source == InputRequestSource.TASK:
         Operation.objects.filter(pk=operation.pk).update(due_at=now, attention=True)
     elif _round_is_answered(operation):

@@ -36,6 +36,8 @@ def _check(operation: Operation, now: datetime) -> None:
     state = State(operation.state)
     if state in TERMINAL:
         raise Refused(f"The operation has ended: {operation.get_state_display().lower()}.")
+    if state == State.AWAITING_APPROVAL:
+        raise Refused("The call waits for approval: nothing is looked at until that is decided.")
     pauses = state == State.READY and operation.due_at is not None and operation.due_at > now
     if operation.has_task or pauses:
         return

@@ -5,9 +5,10 @@ from typing import Any, Final
 
 from django.db import connection
 
+from mcpdesk.audit.log import DESK
 from mcpdesk.mcp.outcomes import Acknowledged, AckOutcome, TaskMissing, TaskOutcome
 from mcpdesk.mcp.tasks import Task
-from tasks_monitor.engine import traces
+from tasks_monitor.engine import again, traces
 from tasks_monitor.engine.apply_task import apply_task, poll_delay, schedule
 from tasks_monitor.engine.claim import Claim, array
 from tasks_monitor.engine.rows import lock, move, note
@@ -83,6 +84,8 @@ def settle_poll(work: Poll, step: Step[TaskOutcome], now: datetime) -> None:
     holds = operation.lease_token == work.claim.lease_token
     is_over = State(operation.state) in TERMINAL
     if isinstance(outcome, Task) and (holds or is_over or outcome.is_terminal):
+        if operation.again_from:
+            again.leave(operation, "The task ended after all", DESK, now)
         traces.polled(operation, work, step.exchange.received_at)
         # by the server's clock, which made the task; but one that is ahead ends nothing early
         apply_task(operation, outcome, now, min(step.exchange.server_date or now, now))

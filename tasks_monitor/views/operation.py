@@ -19,6 +19,8 @@ from tasks_monitor.states import NEEDS_OPERATOR, TERMINAL, State
 _PAGE: Final = "tasks_monitor/operation.html"
 #: What a server made is never run: not by this page's address, and not by a browser's guess.
 _INERT: Final = "default-src 'none'; sandbox"
+#: A task is not looked at in these (engine.checknow).
+_UNCHECKED: Final = TERMINAL | {State.AWAITING_APPROVAL}
 
 
 @require_safe
@@ -135,7 +137,7 @@ def _actions(request: MemberRequest, found: Operation) -> dict[str, Any]:
     return {
         "operation": found,
         "may_cancel": may and runs and not stuck_call and not found.cancel_requested_at,
-        "may_check": may and found.has_task and state not in TERMINAL,
+        "may_check": may and found.has_task and state not in _UNCHECKED,
         "may_repair": may_repair,
         "proposed": may_repair and found.repairs.filter(state=RepairState.PROPOSED).exists(),
     }
