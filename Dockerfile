@@ -23,7 +23,8 @@ COPY approvals approvals
 COPY templates templates
 COPY static static
 RUN python -m compileall -q mcpdesk tasks_monitor approvals .venv \
- && python manage.py collectstatic --no-input --verbosity 0
+ && python manage.py collectstatic --no-input --verbosity 0 \
+ && echo image > staticfiles/.collected
 USER 10001
 EXPOSE 8642
 HEALTHCHECK --interval=30s --timeout=10s --start-period=20s --retries=3 \

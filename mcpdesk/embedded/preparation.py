@@ -3,8 +3,11 @@
 Importing this needs a Django that is set up.
 """
 
+import fcntl
+import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
@@ -22,6 +25,9 @@ from mcpdesk.embedded.errors import StartError
 from mcpdesk.embedded.prepared import static_fingerprint
 
 FINGERPRINT = ".collected"
+#: What the image of a container has there instead: its files were collected when it was made, and
+#: nobody can write them now.
+IN_AN_IMAGE = "image"
 
 
 def check_settings() -> list[str]:
@@ -82,16 +88,31 @@ def migrate() -> int:
 
 
 def collect_static() -> bool:
-    """Copy the static files to where they are served from; False when they are there already."""
+    """Copy the static files to where they are served from; False when they are there already.
+
+    Two processes that begin at once do so one after the other. Raises OSError.
+    """
     target = Path(settings.STATIC_ROOT)
     mark = target / FINGERPRINT
-    wanted = static_fingerprint()
-    if mark.exists() and mark.read_text() == wanted:
-        return False
-    shutil.rmtree(target, ignore_errors=True)
-    call_command("collectstatic", interactive=False, verbosity=0)
-    mark.write_text(wanted)
-    return True
+    with _alone_in(target.parent):
+        wanted = static_fingerprint()
+        if mark.exists() and mark.read_text().strip() in {wanted, IN_AN_IMAGE}:
+            return False
+        shutil.rmtree(target, ignore_errors=True)
+        call_command("collectstatic", interactive=False, verbosity=0)
+        mark.write_text(wanted)
+        return True
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Hold a lock on the folder itself, which leaves no file behind."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def leave_database() -> None:

@@ -9,11 +9,19 @@ import yaml
 from django.core.management import get_commands
 
 from mcpdesk.embedded.postgres import Postgres
+from mcpdesk.embedded.preparation import FINGERPRINT, IN_AN_IMAGE
 from tests.setup.conftest import CHECKOUT
 
 COMPOSE = (CHECKOUT / "docker-compose.yml").read_text()
 DOCKERFILE = (CHECKOUT / "Dockerfile").read_text()
 OURS = ("prepare", "web", "worker", "clock")
+#: Settings that mean nothing in a container of ours, or that its image, the compose file or the
+#: person at the shell decide.
+ELSEWHERE = {
+    *("MCPDESK_BIND", "MCPDESK_DATA", "MCPDESK_SIMULATOR_BIND", "MCPDESK_DEMO", "MCPDESK_DEBUG"),
+    *("MCPDESK_PUBLISH", "MCPDESK_TOKEN", "POSTGRES_PASSWORD", "CELERY_BROKER_URL"),
+    *("PYTHON", "CI", "MCP_CONFORMANCE_CONTEXT"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +32,7 @@ def services() -> dict[str, Any]:
 def _read_by_the_desk() -> set[str]:
     sources = [*CHECKOUT.glob("mcpdesk/*.py"), *CHECKOUT.glob("mcpdesk/embedded/*.py")]
     text = "\n".join(path.read_text() for path in sources)
-    return set(re.findall(r'"((?:MCPDESK|OTEL)_[A-Z_]+|DATABASE_URL|REDIS_URL)"', text))
+    return set(re.findall(r'"((?:MCPDESK|OTEL)_[A-Z_]+|(?:DATABASE|REDIS|EMAIL)_URL)"', text))
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -39,6 +47,17 @@ def test_each_variable_of_a_service_is_one_the_desk_reads(
     name: str, services: dict[str, Any]
 ) -> None:
     assert set(services[name]["environment"]) <= _read_by_the_desk()
+
+
+def test_every_other_setting_of_the_documentation_reaches_the_containers(
+    services: dict[str, Any],
+) -> None:
+    """What stands in .env alone does not: mail, say, could not be set up at all."""
+    tables = (CHECKOUT / "docs" / "configuration.md").read_text()
+    documented = set(re.findall(r"^\| `([A-Z_]+)`", tables, re.MULTILINE))
+    documented |= set(re.findall(r"^\| `[A-Z_]+`, `([A-Z_]+)`", tables, re.MULTILINE))
+    given = set().union(*(services[name]["environment"] for name in OURS))
+    assert documented - ELSEWHERE == given
 
 
 @pytest.mark.parametrize("name", ["web", "worker", "clock"])
@@ -80,6 +99,11 @@ def test_the_image_holds_every_folder_that_the_desk_is_made_of() -> None:
     copied = set(re.findall(r"^COPY (\w+) \w+$", DOCKERFILE, re.MULTILINE))
     admitted = set(re.findall(r"^!(\w+)$", (CHECKOUT / ".dockerignore").read_text(), re.MULTILINE))
     assert copied == admitted == {p.name for p in _folders_of_the_desk()}
+
+
+def test_the_image_says_that_its_static_files_are_collected() -> None:
+    """Its file system is read-only: a `prepare` that collected them again would never end well."""
+    assert f"&& echo {IN_AN_IMAGE} > staticfiles/{FINGERPRINT}\n" in DOCKERFILE
 
 
 def _folders_of_the_desk() -> list[Path]:

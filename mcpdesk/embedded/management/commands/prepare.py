@@ -15,5 +15,5 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             preparation.prepare(ensure_first_admin)
-        except StartError as error:
+        except (StartError, OSError) as error:
             raise CommandError(str(error)) from error

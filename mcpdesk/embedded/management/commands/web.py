@@ -2,7 +2,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from mcpdesk.embedded import processes
+from mcpdesk.embedded import preparation, processes
 from mcpdesk.embedded.errors import StartError
 
 
@@ -13,6 +13,8 @@ class Command(BaseCommand):
         try:
             address = processes.bind()
             address.require_free()
-        except StartError as error:
+            # `prepare` may have run on another machine
+            preparation.collect_static()
+        except (StartError, OSError) as error:
             raise CommandError(str(error)) from error
         processes.replace_this_process(processes.web(address))
