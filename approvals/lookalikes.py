@@ -94,6 +94,12 @@ def folded(text: str) -> str:
     return bare.translate(_TO_LATIN).casefold().translate(_TO_LATIN)
 
 
+def look(line: str) -> str:
+    """What one line looks like, its case and accents kept: spaces that nobody sees are off."""
+    visible: str = _INVISIBLE.sub("", unicodedata.normalize("NFC", line))
+    return " ".join(visible.translate(_TO_LATIN).split())
+
+
 def skeleton(host: str) -> str:
     """A host name by its looks: two hosts with one skeleton can be mistaken for each other."""
     return folded(host).translate(_DIGITS).replace("rn", "m").replace("vv", "w")

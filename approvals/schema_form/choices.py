@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Final
 
+from approvals.lookalikes import look
 from approvals.schema_form.model import CannotShow, Choice, Json, same_json
 from approvals.schema_form.resolve import Document
 
@@ -114,11 +115,12 @@ def _with_titles(options: Iterable[Option]) -> list[tuple[Json, str]]:
     named = [
         (value, title if title and title.strip() else _plain(value)) for value, title in options
     ]
-    seen = Counter(title for _, title in named)
+    looks = [look(title) for _, title in named]
+    seen = Counter(looks)
     # Two choices that look the same would let a person pick the other one.
     return [
-        (value, title if seen[title] == 1 else f"{title} ({json.dumps(value, ensure_ascii=False)})")
-        for value, title in named
+        (value, title if seen[look] == 1 else f"{title} ({json.dumps(value, ensure_ascii=False)})")
+        for (value, title), look in zip(named, looks, strict=True)
     ]
 
 

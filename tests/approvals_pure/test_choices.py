@@ -63,6 +63,16 @@ def test_two_choices_with_one_title_are_told_apart() -> None:
     assert _titles(part) == ['Yes ("x")', 'Yes ("y")']
 
 
+@pytest.mark.parametrize("other", ["Keep ", "K\u0435ep", "Ke\u200bep", "Keep\u00a0"])
+def test_two_choices_that_look_the_same_are_told_apart(other: str) -> None:
+    part = {"oneOf": [{"const": "x", "title": "Keep"}, {"const": "y", "title": other}]}
+    assert _titles(part) == ['Keep ("x")', f'{other} ("y")']
+
+
+def test_choices_that_differ_in_case_or_accents_are_left_as_they_are() -> None:
+    assert _titles({"enum": ["a", "A", "\u00e1"]}) == ["a", "A", "\u00e1"]
+
+
 def test_a_blank_title_shows_the_value() -> None:
     assert _titles({"oneOf": [{"const": "x", "title": " "}, {"const": "y"}]}) == ["x", "y"]
 
