@@ -13,6 +13,7 @@ PREVIEW_CHARS = 120
 #: More rows than this are shown as one folded JSON text instead.
 MAX_ROWS = 400
 _INDENTS = 6
+_REPEATED_CHARS = 40
 #: What JSON writes without quotes (RFC 8259), and has no rows below it.
 _WORDS = ("true", "false", "null", "{}", "[]")
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
@@ -51,14 +52,27 @@ def rows(value: Any) -> list[Row]:
     return found
 
 
-def _walk(value: dict[str, Any] | list[Any], depth: int) -> Iterator[Row]:
+def _walk(value: dict[str, Any] | list[Any], depth: int, above: str = "") -> Iterator[Row]:
+    """`above` stands before the names that are nested deeper than rows are indented."""
     pairs = value.items() if isinstance(value, dict) else enumerate(value, start=1)
-    for name, part in pairs:
+    for key, part in pairs:
+        name = _name_of(key)
         if isinstance(part, dict | list) and part:
-            yield Row(str(name), "", depth)
-            yield from _walk(part, depth + 1)
+            yield Row(above + name, "", depth)
+            yield from _walk(part, depth + 1, f"{_cut(name)} › " if depth >= _INDENTS else "")
         else:
-            yield Row(str(name), text_of(part), depth)
+            yield Row(above + name, text_of(part), depth)
+
+
+def _cut(name: str) -> str:
+    """A name that is repeated before others: whole it stands in its own row."""
+    return name if len(name) <= _REPEATED_CHARS else f"{name[:_REPEATED_CHARS]}…"
+
+
+def _name_of(key: str | int) -> str:
+    """A name as it is; as JSON where spaces in it would be lost, or it would look like another."""
+    name = str(key)
+    return name if name == " ".join(name.split()) != "" else json.dumps(name, ensure_ascii=False)
 
 
 def words_of(found: list[Row]) -> str:

@@ -1,5 +1,6 @@
 """Arguments as rows: every one of them, nothing cut, nothing that passes for something else."""
 
+import json
 from typing import Any
 
 import pytest
@@ -90,4 +91,28 @@ def test_too_many_rows_become_one_that_has_to_be_opened() -> None:
 @given(st.dictionaries(st.text(max_size=4), json_values, max_size=4))
 def test_every_name_has_a_row(value: dict[str, Any]) -> None:
     names = [row.name for row in tree.rows(value) if row.depth == 0]
-    assert names == list(value)
+    assert [_read(name, key) for name, key in zip(names, value, strict=True)] == list(value)
+
+
+def _read(name: str, key: str) -> str:
+    """The name that a row shows, read as a person reads it: in quotes it is JSON."""
+    return name if name == key else json.loads(name)
+
+
+@pytest.mark.parametrize("name", ["", " a", "a ", "a  b", "a\nb", "\u2003"])
+def test_no_name_passes_for_another_by_spaces_that_nobody_sees(name: str) -> None:
+    assert tree.rows({name: 1}) == [Row(json.dumps(name, ensure_ascii=False), "1")]
+
+
+def test_a_name_deeper_than_rows_are_indented_says_what_it_stands_in() -> None:
+    value: Any = {"h": 1, "l" * 50: {"i": 2}}
+    for name in "gfedcba":
+        value = {name: value}
+    found = tree.rows(value)[5:]
+    assert [(row.name, row.indent) for row in found] == [
+        ("f", 5),
+        ("g", 6),
+        ("g › h", 6),
+        (f"g › {'l' * 50}", 6),
+        (f"{'l' * 40}… › i", 6),
+    ]
