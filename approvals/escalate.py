@@ -7,6 +7,7 @@ from approvals import notices, policy
 from approvals.events import note
 from approvals.gate import snapshot_of
 from approvals.models import Approval, Audience
+from mcpdesk.accounts import access
 from mcpdesk.accounts.models import User
 from mcpdesk.audit.log import CLOCK
 
@@ -27,13 +28,14 @@ def escalate(approval: Approval, now: datetime) -> bool:
     A form that is open stays valid: what it shows does not change.
     """
     due = [step for step in _steps(approval) if _at(approval, step) <= now]
+    asked_before = {user.pk for user in access.deciders(approval).users} if due else set()
     for step in due:
         _put_to(approval, step)
         approval.escalations += 1
         _note(approval, step, now)
     if due:
         approval.save(update_fields=["audience", "escalations"])
-        notices.escalated(approval, now)
+        notices.escalated(approval, asked_before, now)
     return bool(due)
 
 

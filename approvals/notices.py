@@ -18,7 +18,7 @@ from mcpdesk.mcp.jsontext import canonical
 from mcpdesk.notify import alerts, outbox
 from mcpdesk.notify.models import Message, Topic
 from mcpdesk.notify.outbox import About, Notice
-from mcpdesk.notify.selectors import open_alerts, told_about
+from mcpdesk.notify.selectors import open_alerts
 from tasks_monitor.models import Payload
 
 OVER = "It was over before this left."
@@ -26,6 +26,14 @@ NOT_PUT_TO_THEM = "It is no longer put to them."
 
 #: Topics that say "this waits for you": of no use once it is over.
 _WAITING = (Topic.ASKED, Topic.REMINDER, Topic.ESCALATION, Topic.HANDED)
+_ESCALATED = (
+    "Now also put to you:",
+    "Nobody has decided this in time, so it is put to more people.",
+)
+_STILL_UNDECIDED = (
+    "Still undecided:",
+    "Nobody has decided this in time, and everybody whom it is put to was asked before.",
+)
 _ENDED = {
     ApprovalState.WITHDRAWN: "The server withdrew its question.",
     ApprovalState.SUPERSEDED: "The server replaced its question by another one.",
@@ -48,22 +56,26 @@ def reminded(approval: Approval, now: datetime) -> None:
         "This still waits for a decision, and part of our time for it is over.",
         step=str(approval.reminders),
     )
+    _tell(approval, notice, _silent(approval), now)
+
+
+def escalated(approval: Approval, asked_before: set[int], now: datetime) -> None:
+    """It was put to more people: those who had not been asked before (ids) are told.
+
+    Where everybody had been (the admins, of what was put to the approvers), whoever has not said a
+    word yet is told again: a step is never silent.
+    """
+    new = _ids(access.deciders(approval)) - asked_before
+    head, sentence = _ESCALATED if new else _STILL_UNDECIDED
+    step = str(approval.escalations)
+    notice = _notice(approval, Topic.ESCALATION, "approval.escalated", head, sentence, step=step)
+    _tell(approval, notice, new or _silent(approval), now)
+
+
+def _silent(approval: Approval) -> set[int]:
+    """Who may decide it and has not said a word."""
     voters = set(approval.votes.filter(version=approval.version).values_list("user_id", flat=True))
-    _tell(approval, notice, _ids(access.deciders(approval)) - voters, now)
-
-
-def escalated(approval: Approval, now: datetime) -> None:
-    """It was put to more people: those who had not been asked before are told."""
-    notice = _notice(
-        approval,
-        Topic.ESCALATION,
-        "approval.escalated",
-        "Now also put to you:",
-        "Nobody has decided this in time, so it is put to more people.",
-        step=str(approval.escalations),
-    )
-    already = told_about(_matter(approval), [Topic.ASKED, Topic.ESCALATION, Topic.HANDED])
-    _tell(approval, notice, _ids(access.deciders(approval)) - already, now)
+    return _ids(access.deciders(approval)) - voters
 
 
 def commented(comment: Comment, now: datetime) -> None:

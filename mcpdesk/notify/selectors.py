@@ -1,6 +1,5 @@
 """Reading the outbox: what became of messages, for items, channels and the admins' lists."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -8,18 +7,12 @@ from django.db.models import Count, Q, QuerySet
 
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Member
-from mcpdesk.notify.models import TO_SEND, Alert, Channel, Message, MessageState, Topic
+from mcpdesk.notify.models import TO_SEND, Alert, Channel, Message, MessageState
 
 #: How many messages a list of the admins shows.
 SHOWN = 50
 #: How many of them the page of an item shows.
 SHOWN_OF_ITEM = 20
-
-
-def told_about(matter: str, topics: Iterable[Topic]) -> set[int]:
-    """The ids of everybody who was told of a matter, or is about to be."""
-    told = Message.objects.filter(matter=matter, topic__in=list(topics), user__isnull=False)
-    return set(told.values_list("user_id", flat=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Told:
     found: Told = []
 
     def noting(name: str) -> Callable[..., None]:
-        return lambda approval, now: found.append((name, now))
+        return lambda approval, *at: found.append((name, at[-1]))
 
     for name in ("reminded", "escalated", "closed", "nobody_left", "somebody_again"):
         monkeypatch.setattr(notices, name, noting(name))

@@ -8,7 +8,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from approvals import notices
-from approvals.models import Approval, ApprovalState, Audience, Choice, Comment
+from approvals.models import Approval, ApprovalState, Audience, Choice, Comment, Vote
+from mcpdesk.accounts import access
 from mcpdesk.accounts.models import Role, Team
 from mcpdesk.notify import outbox
 from mcpdesk.notify.models import (
@@ -164,9 +165,23 @@ def test_an_escalation_is_told_to_those_who_were_not_asked_before(
     put(approval)
     approval.audience, approval.escalations = Audience.APPROVERS, 1
     approval.save()
-    notices.escalated(approval, NOW)
+    notices.escalated(approval, {starter.pk}, NOW)
     told = Message.objects.filter(event="approval.escalated")
     assert told.exclude(user=starter).count() == told.count() == 1
+
+
+def test_a_step_that_asks_nobody_new_tells_those_again_who_have_not_said_a_word(
+    approval: Approval, join: Join
+) -> None:
+    voter, silent = join(), join()
+    approval.escalations = 1
+    approval.save()
+    Vote.objects.create(approval=approval, user=voter, version=1, choice="approve", at=NOW)
+    asked = {user.pk for user in access.deciders(approval).users}
+    notices.escalated(approval, asked, NOW)
+    [message] = Message.objects.filter(event="approval.escalated")
+    assert message.user == silent
+    assert "Still undecided" in message.content["subject"]
 
 
 def test_a_comment_is_told_to_whom_it_names_and_to_who_started_it(
