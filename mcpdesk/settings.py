@@ -106,6 +106,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "mcpdesk.ops.middleware.TraceContextMiddleware",
     "mcpdesk.web.middleware.MemberMiddleware",
+    "mcpdesk.web.middleware.LostKeyMiddleware",
 ]
 
 ROOT_URLCONF = "mcpdesk.urls"

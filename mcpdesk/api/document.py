@@ -1,8 +1,10 @@
 """The API itself, and the OpenAPI document that describes it."""
 
+import logging
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
+from cryptography.fernet import InvalidToken
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
@@ -17,6 +19,12 @@ from mcpdesk.api import parameters
 from mcpdesk.api.problems import CONTENT_TYPE, Problem
 from tasks_monitor.engine import errors as engine_errors
 
+logger = logging.getLogger(__name__)
+
+NO_KEY: Final = (
+    "No key of this desk opens what is stored: it was encrypted with one that is not in "
+    "MCPDESK_ENCRYPTION_KEYS any more. Nothing was changed."
+)
 _PROBLEM = {"schema": {"$ref": "#/components/schemas/Problem"}}
 #: What any route can answer besides its own.
 _ALWAYS = {
@@ -97,6 +105,7 @@ def add_handlers(api: NinjaAPI) -> None:
     api.add_exception_handler(HttpError, _unread)
     api.add_exception_handler(Http404, _missing)
     api.add_exception_handler(PermissionDenied, _denied)
+    api.add_exception_handler(InvalidToken, _lost)
     api.add_exception_handler(ValidationError, _invalid)
     api.add_exception_handler(repair.Overtaken, _overtaken)
     api.add_exception_handler(repair.NotYours, _not_yours)
@@ -133,6 +142,11 @@ def _missing(request: HttpRequest, _: Any) -> HttpResponse:
 
 def _denied(request: HttpRequest, denied: Any) -> HttpResponse:
     return Problem(403, str(denied), "role").response()
+
+
+def _lost(request: HttpRequest, _: Any) -> HttpResponse:
+    logger.error("no configured key opens what %s needs", request.path_info)
+    return Problem(503, NO_KEY).response()
 
 
 def _invalid(request: HttpRequest, invalid: Any) -> HttpResponse:

@@ -1,11 +1,14 @@
 """What each request goes through: who asks and in which zone, and what is asked and kept at all."""
 
+import logging
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, cast
 
+from cryptography.fernet import InvalidToken
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
+from django.shortcuts import render
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 
@@ -16,6 +19,8 @@ from mcpdesk.accounts.sessions import chosen
 from mcpdesk.accounts.zones import zone_of
 from mcpdesk.database import Keeper
 from mcpdesk.logs import about
+
+logger = logging.getLogger(__name__)
 
 Respond = Callable[[HttpRequest], HttpResponse]
 
@@ -83,3 +88,20 @@ class MemberMiddleware:
         ids = {"team": marked.member.team_id} if marked.member else {}
         with timezone.override(zone_of(request.user)), about(**ids):
             return self.get_response(request)
+
+
+class LostKeyMiddleware:
+    """Says so where no key opens what a page needs, instead of that something went wrong."""
+
+    def __init__(self, get_response: Respond) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        if not isinstance(error, InvalidToken):
+            return None
+        page = request.resolver_match.view_name if request.resolver_match else ""
+        logger.error("no configured key opens what the page %s needs", page)
+        return render(request, "lost_key.html", status=503)
