@@ -1,11 +1,14 @@
 """What the commands of this package share: whom they speak of, and how they say what would go."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
+from django.core.exceptions import PermissionDenied
 from django.core.management.base import CommandError
 
 from mcpdesk.accounts import access
 from mcpdesk.accounts.access import Permission
+from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import Team, User
 from mcpdesk.audit.canonical import moment
 from mcpdesk.audit.log import Actor
@@ -37,6 +40,17 @@ def admin_of(team: Team, email: str) -> Actor:
     if member is None or not member.may(Permission.ADMINISTER):
         raise CommandError(f"{email} is no admin of {team}.")
     return Actor(user, str(user), Channel.COMMAND)
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Whatever a verb refuses, also to who was an admin a moment ago, raises CommandError."""
+    try:
+        yield
+    except Refused as refusal:
+        raise CommandError(refusal.sentence) from refusal
+    except PermissionDenied as denied:
+        raise CommandError(f"{denied} Nothing was changed.") from denied
 
 
 def sentences(going: Going) -> Iterator[str]:

@@ -2,6 +2,9 @@
 
 from datetime import timedelta
 from io import StringIO
+from typing import Any
+from unittest import mock
+from uuid import uuid4
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -9,8 +12,9 @@ from django.utils import timezone
 
 from mcpdesk.accounts.access import Member
 from mcpdesk.accounts.models import Membership, Role, Team, User
+from mcpdesk.audit.log import Actor
 from mcpdesk.audit.models import Event, LegalHold
-from mcpdesk.keeping import settings
+from mcpdesk.keeping import commands, settings
 from mcpdesk.keeping.settings import Kept
 from tasks_monitor.models import Operation
 from tests.factories import MembershipFactory
@@ -100,3 +104,34 @@ class TestErasing:
         said = run("erase_person", leaver.email, "--confirm", leaver.name)
         assert said == f"Erased: Erased person {leaver.pk}\n"
         assert holding(leaver.name) == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["retention", "{team}", "--payload-days", "30", "--by", "{by}"],
+        ["legal_hold", "{team}", "begin", "--reason", "A court asks", "--by", "{by}"],
+        ["legal_hold", "{team}", "end", "--hold", "{hold}", "--reason", "Over", "--by", "{by}"],
+    ],
+)
+def test_who_is_an_admin_no_more_when_it_comes_to_it_is_told_so(
+    team: Team, admin: Member, arguments: list[str]
+) -> None:
+    on = LegalHold.objects.create(
+        team=team, reason="x", since=timezone.now(), begun_by=admin.user, operation_id=uuid4()
+    )
+    ask = commands.admin_of
+
+    def then_demoted(*given: Any) -> Actor:
+        actor = ask(*given)
+        Membership.objects.update(role=Role.VIEWER)
+        return actor
+
+    names = {"team": team.slug, "by": admin.user.email, "hold": str(on.pk)}
+    with (
+        mock.patch.object(commands, "admin_of", then_demoted),
+        pytest.raises(CommandError, match=r"is Viewer\..*Nothing was changed") as told,
+    ):
+        run(*(argument.format(**names) for argument in arguments))
+    assert told.value.returncode == 1
+    assert not Event.objects.exclude(kind__startswith="operation").exists()

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 from django.utils import timezone
 
-from mcpdesk.accounts.errors import Refused
 from mcpdesk.audit.log import Actor
 from mcpdesk.audit.models import Channel
 from mcpdesk.keeping import commands, persons
@@ -24,14 +23,12 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         user, now = commands.user_of(options["email"]), timezone.now()
-        try:
+        with commands.refusals():
             if options["dry_run"]:
                 persons.check(user, persons.teams_of(user), _ACTOR, now)
                 self._say(persons.going(user))
                 return
             erased = persons.erase(user.pk, confirmed=options["confirm"], actor=_ACTOR, now=now)
-        except Refused as refusal:
-            raise CommandError(refusal.sentence) from refusal
         self.stdout.write(f"Erased: {erased}")
 
     def _say(self, going: persons.Going) -> None:

@@ -6,7 +6,6 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import Team
 from mcpdesk.audit import legal
 from mcpdesk.audit.models import LegalHold
@@ -51,14 +50,13 @@ class Command(BaseCommand):
         }
         reason = options["reason"]
         try:
-            if options["verb"] == "begin":
-                hold = holds.begin(team, options["operation"], reason=reason, **who)
-            else:
-                hold = holds.end(options["hold"] or 0, team=team, reason=reason, **who)
+            with commands.refusals():
+                if options["verb"] == "begin":
+                    hold = holds.begin(team, options["operation"], reason=reason, **who)
+                else:
+                    hold = holds.end(options["hold"] or 0, team=team, reason=reason, **who)
         except LegalHold.DoesNotExist:
             raise CommandError("Say with --hold which one of the list is to end.") from None
-        except Refused as refusal:
-            raise CommandError(refusal.sentence) from refusal
         became = "is on" if options["verb"] == "begin" else "is over"
         self.stdout.write(f"{hold.pk}: {_scope(hold)}: the legal hold {became}.")
 

@@ -5,7 +5,6 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from mcpdesk.accounts.errors import Refused
 from mcpdesk.accounts.models import Team
 from mcpdesk.keeping import commands, runs, settings
 from mcpdesk.keeping.due import going
@@ -30,14 +29,12 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         team = commands.team_of(options["team"])
         kept = _asked(settings.of(team.pk), options)
-        try:
+        with commands.refusals():
             settings.check(kept)
             if options["dry_run"]:
                 self._say(team, kept)
             else:
                 self._run(team, kept, options["by"])
-        except Refused as refusal:
-            raise CommandError(refusal.sentence) from refusal
 
     def _say(self, team: Team, kept: Kept) -> None:
         for line in commands.sentences(
