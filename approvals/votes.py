@@ -130,7 +130,9 @@ def _progress(approval: Approval, said: list[Vote], who: Deciders, now: datetime
     except policy.BadRule:
         return Progress(0, 1, [], said, who)
     votes = _counting(approval, said, who)
-    found = policy.decision(timeless, _ballots(votes), now)
+    # who refused takes nothing away from how many had agreed
+    agreed = [ballot for ballot in _ballots(votes) if ballot.approves]
+    found = policy.decision(timeless, agreed, now)
     return Progress(_agreeing(found), timeless.ask.quorum, votes, said, who)
 
 

@@ -133,6 +133,13 @@ def test_it_says_how_many_had_agreed_when_it_closed_without_a_decision(
     assert (shown["state"], shown["agreed"], shown["needed"]) == ("closed", 1, 2)
 
 
+def test_it_says_how_many_had_agreed_when_somebody_denied_it(team: Team, approver: Caller) -> None:
+    gate, second = _gate(team, quorum=3), person(team, Role.APPROVER)
+    _decide(approver, gate, "approve")
+    denied = _decide(second, gate, "deny", reason="not today").json()["approval"]
+    assert (denied["decision"], denied["agreed"], denied["needed"]) == ("deny", 1, 3)
+
+
 def test_whoever_started_it_decides_nothing_under_four_eyes(team: Team) -> None:
     starter = person(team, Role.ADMIN)
     server = ServerFactory(team=team)
