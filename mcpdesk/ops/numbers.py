@@ -120,11 +120,17 @@ def waiting(now: datetime) -> dict[tuple[str, str], Ages]:
 
 
 def deliveries() -> list[tuple[str, str, str, int]]:
-    """(team, server, state, how many) of the answers on their way back to servers."""
-    server = "input_request__operation__server"
+    """(team, server, state, how many) of the answers on their way back, for each server and state:
+    what begins with its first answer would not be seen to grow.
+    """
     under_way = Delivery.objects.filter(state__in=_UNDER_WAY)
-    rows = under_way.values_list(f"{server}__team__slug", f"{server}__name", "state")
-    return list(rows.annotate(count=Count("pk")).order_by())
+    rows = under_way.values_list("input_request__operation__server", "state")
+    counts = {(pk, state): n for pk, state, n in rows.annotate(count=Count("pk")).order_by()}
+    return [
+        (team, name, state.value, counts.get((pk, state), 0))
+        for pk, (team, name) in server_names().items()
+        for state in _UNDER_WAY
+    ]
 
 
 def messages() -> dict[str, int]:

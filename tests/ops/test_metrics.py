@@ -252,6 +252,12 @@ def test_answers_on_their_way_are_counted_for_each_server() -> None:
     assert value("mcpdesk_deliveries", server="slow", state="saved") == 2
 
 
+def test_where_nothing_is_on_its_way_that_is_said_for_each_state() -> None:
+    ServerFactory(name="quiet")
+    for state in ("saved", "sent", "acknowledged", "ignored"):
+        assert value("mcpdesk_deliveries", server="quiet", state=state) == 0
+
+
 def test_messages_alerts_and_processes_are_there() -> None:
     furnished()
     assert value("mcpdesk_messages", state="dead") == 0
