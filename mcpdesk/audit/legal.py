@@ -1,8 +1,8 @@
 """Legal holds: what must not be deleted, pruned or erased now, and the lock that makes sure of it.
 
 Whoever deletes holds a team's lock shared from before it looks until it commits; whoever begins or
-ends a hold takes it alone. So what was deleted before a hold began was deleted before it, and
-nothing of it goes afterwards.
+ends a hold, or erases a person, takes it alone. So what was deleted before a hold began was deleted
+before it, and nothing of it goes afterwards.
 """
 
 from dataclasses import dataclass

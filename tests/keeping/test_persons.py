@@ -10,7 +10,7 @@ import pytest
 from allauth.usersessions.models import UserSession
 from django.contrib.sessions.models import Session
 from django.core.management import call_command
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
 from approvals.models import Comment, Vote
@@ -23,7 +23,7 @@ from mcpdesk.accounts.sessions import Fallen
 from mcpdesk.audit.log import DESK, Actor, record
 from mcpdesk.audit.models import Event, LegalHold
 from mcpdesk.audit.sealing import seal_due
-from mcpdesk.keeping import holds, mentions, persons
+from mcpdesk.keeping import holds, mentions, payloads, persons
 from mcpdesk.notify.models import Alert, Message, MessageState, Preference
 from mcpdesk.web import members
 from tasks_monitor.engine.rows import lock
@@ -285,7 +285,7 @@ class TestRefusals:
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         """It begins after the erasure has looked who the teams are, and before it has the lock."""
-        keep = persons.legal.keep_as_they_are
+        wait, first = persons.legal.wait_for_deletions, iter([True])
 
         def begin() -> LegalHold:
             try:
@@ -294,11 +294,12 @@ class TestRefusals:
                 connection.close()
 
         def begin_first(team_id: int) -> None:
-            with ThreadPoolExecutor(1) as pool:
-                pool.submit(begin).result(timeout=20)
-            keep(team_id)
+            if next(first, False):
+                with ThreadPoolExecutor(1) as pool:
+                    pool.submit(begin).result(timeout=20)
+            wait(team_id)
 
-        monkeypatch.setattr(persons.legal, "keep_as_they_are", begin_first)
+        monkeypatch.setattr(persons.legal, "wait_for_deletions", begin_first)
         with pytest.raises(Refused, match="legal hold"):
             erase()
         assert len(holding(NAME)) >= 6
@@ -330,6 +331,38 @@ class TestRefusals:
 
         assert side_by_side(repair, erase_meanwhile) == [None, None]
         assert holding(NAME) == []
+
+    @pytest.mark.parametrize("alone", [True, False])
+    def test_whoever_deletes_what_their_operations_carried_is_waited_for(
+        self, team: Team, operation: Operation, erase: Erase, alone: bool
+    ) -> None:
+        """Each has what it takes first before the other goes on; side by side they would wait for
+        each other, and PostgreSQL would end one.
+        """
+        Operation.objects.filter(pk=operation.pk).update(reason="")
+        meeting = Meeting()
+
+        def met(do: Callable[..., Any]) -> Callable[..., Any]:
+            def then_do(*given: Any) -> Any:
+                meeting.wait()
+                return do(*given)
+
+            return then_do
+
+        def delete() -> None:
+            with mock.patch.object(payloads.retention, "take_back", met(lambda *_: None)):
+                payloads.delete_some(team, timezone.now(), timezone.now(), days=30)
+
+        def erase_meanwhile() -> None:
+            wait = persons.legal.wait_for_deletions if alone else persons.legal.keep_as_they_are
+            with (
+                mock.patch.object(persons.legal, "wait_for_deletions", wait),
+                mock.patch.object(persons, "rebuild", met(persons.rebuild)),
+            ):
+                erase()
+
+        failed = [one for one in side_by_side(delete, erase_meanwhile) if one is not None]
+        assert [type(one) for one in failed] == ([] if alone else [OperationalError])
 
 
 class TestPage:
