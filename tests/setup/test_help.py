@@ -44,3 +44,16 @@ def test_without_the_name_of_a_benchmark_its_usage_is_said(
         Command().run_from_argv(["manage.py", "bench"])
     assert ended.value.code == 2
     assert "usage: ./desk bench" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [(["pollling"], "invalid choice: 'pollling'"), (["polling", "--tasks", "x"], "--tasks")],
+)
+def test_what_no_benchmark_takes_is_refused_before_anything_is_started(
+    arguments: list[str], says: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        Command().run_from_argv(["manage.py", "bench", *arguments])
+    assert ended.value.code == 2
+    assert says in capfd.readouterr().err

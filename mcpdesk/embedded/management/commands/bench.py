@@ -20,6 +20,9 @@ class Command(BaseCommand):
         arguments = argv[2:]
         if not arguments or asks_for_help(arguments):
             sys.exit(_benchmark(arguments))
+        refused = _look_at(arguments)
+        if refused:
+            sys.exit(refused)
         try:
             with Signals() as signals, throwaway.services(signals, throwaway.BENCHMARKS) as found:
                 sys.exit(_run(found, arguments))
@@ -35,6 +38,12 @@ def _run(environment: dict[str, str], arguments: list[str]) -> int:
     migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
     subprocess.run(migrate, cwd=CHECKOUT, env=environment, check=True)
     return _benchmark(arguments, environment)
+
+
+def _look_at(arguments: list[str]) -> int:
+    """The exit status for a name that is none; the benchmark says so. Nothing is started."""
+    command = [sys.executable, "-m", "benchmarks", *arguments, "--help"]
+    return subprocess.run(command, cwd=CHECKOUT, stdout=subprocess.DEVNULL).returncode
 
 
 def _benchmark(arguments: list[str], environment: dict[str, str] | None = None) -> int:
