@@ -11,8 +11,6 @@ from mcpdesk.accounts.access import Deciders
 from mcpdesk.audit.log import DESK
 from tasks_monitor.engine import doorbell
 
-SWEEP = "approvals.tasks.sweep"
-
 
 def check(approval: Approval, who: Deciders, now: datetime) -> bool:
     """Say when too few people are left to decide an open item, and when they are enough again.
@@ -42,7 +40,7 @@ def look_again(team_id: int) -> None:
     Approval.objects.filter(pk__in=list(locked.values_list("pk", flat=True))).update(
         look_at=AT_ONCE
     )
-    transaction.on_commit(lambda: doorbell.ring_task(SWEEP), robust=True)
+    transaction.on_commit(lambda: doorbell.ring_task(doorbell.APPROVALS_SWEEP), robust=True)
 
 
 def _needed(approval: Approval) -> float:

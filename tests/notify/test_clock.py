@@ -11,6 +11,7 @@ from django.db import InterfaceError
 
 from approvals.models import Approval
 from mcpdesk.accounts.models import Team
+from mcpdesk.notify.doorbell import DELIVER
 from tasks_monitor import watchdog
 from tasks_monitor.engine.heartbeat import beat
 from tasks_monitor.management.commands import clock
@@ -30,7 +31,7 @@ def test_the_clock_rings_once_a_message_is_due(
     webhook(team)
     put(approval)
     clock.Clock().tick(NOW + timedelta(seconds=after_s), 100.0)
-    assert rung.count(clock.TELL) == rings
+    assert rung.count(DELIVER) == rings
 
 
 def told_by(
@@ -60,7 +61,7 @@ def test_without_a_worker_the_clock_sends_what_is_due_by_itself(
     webhook(team)
     put(approval)
     rung, sent = told_by(monkeypatch, -600, (15, 40))
-    assert rung.count(clock.TELL) == 1, "one look at something silent is not enough"
+    assert rung.count(DELIVER) == 1, "one look at something silent is not enough"
     assert sent == ["here"]
 
 

@@ -18,6 +18,7 @@ from mcpdesk.audit.pace import Pace
 from mcpdesk.notify import retention
 from mcpdesk.notify.claim import anything_due as anything_to_tell
 from mcpdesk.notify.deliver import deliver
+from mcpdesk.notify.doorbell import DELIVER
 from tasks_monitor.engine import matters, tally
 from tasks_monitor.engine.doorbell import APPROVALS_SWEEP, ring, ring_task
 from tasks_monitor.engine.heartbeat import beat, last_beat
@@ -31,7 +32,6 @@ SWEEP_EVERY_S = 1.0
 #: Unanswered rings are repeated at this pace: a broker without workers must not fill up.
 RING_AGAIN_AFTER = timedelta(seconds=5)
 SIGN_OF_LIFE_EVERY = timedelta(seconds=10)
-TELL = "mcpdesk.notify.tasks.deliver"
 APPROVALS_EVERY_S = 2.0
 SEAL = "mcpdesk.audit.tasks.seal"
 KEEP = "mcpdesk.keeping.tasks.keep"
@@ -137,7 +137,7 @@ class Clock:
     def _tell(self) -> None:
         """Have a worker send what is due; where there is none, the clock sends it by itself."""
         if "worker" not in self._watch.missing:
-            ring_task(TELL)
+            ring_task(DELIVER)
         elif self._telling is None or not self._telling.is_alive():
             self._telling = threading.Thread(target=_deliver, name="tell", daemon=True)
             self._telling.start()
