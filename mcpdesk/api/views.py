@@ -4,6 +4,8 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils.html import escape, format_html, format_html_join
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 from ninja import NinjaAPI
 
@@ -32,11 +34,15 @@ def _route(path: str, method: str, operation: dict[str, Any]) -> dict[str, Any]:
         "method": method.upper(),
         "path": path,
         "id": operation["operationId"],
-        "summary": operation["summary"],
-        "description": operation.get("description", ""),
+        "summary": _coded(operation["summary"]),
+        "says": [_coded(part) for part in operation.get("description", "").split("\n\n")],
         "scope": operation["security"][0]["Bearer"][0],
         "parameters": [
-            {**parameter, "type": _type(parameter["schema"])}
+            {
+                **parameter,
+                "type": _type(parameter["schema"]),
+                "description": _coded(parameter.get("description", "")),
+            }
             for parameter in operation["parameters"]
         ],
         "takes": _type(next(iter(content.values()))["schema"]) if content else "",
@@ -45,6 +51,15 @@ def _route(path: str, method: str, operation: dict[str, Any]) -> dict[str, Any]:
             for status, response in sorted(operation["responses"].items())
         ],
     }
+
+
+def _coded(text: str) -> SafeString:
+    """Escaped, with what stands in `backticks` as code."""
+    pieces = (
+        format_html("<code>{}</code>", piece) if number % 2 else escape(piece)
+        for number, piece in enumerate(text.split("`"))
+    )
+    return format_html_join("", "{}", ((piece,) for piece in pieces))
 
 
 def _answered(response: dict[str, Any]) -> str:
@@ -60,14 +75,14 @@ def _shape(name: str, schema: dict[str, Any]) -> dict[str, Any]:
     required = schema.get("required", [])
     return {
         "name": name,
-        "description": schema.get("description", ""),
+        "description": _coded(schema.get("description", "")),
         "values": ", ".join(map(str, schema.get("enum", []))),
         "fields": [
             {
                 "name": field,
                 "type": _type(of),
                 "required": field in required,
-                "description": of.get("description", ""),
+                "description": _coded(of.get("description", "")),
             }
             for field, of in schema.get("properties", {}).items()
         ],

@@ -37,7 +37,9 @@ ALWAYS_SENT = "This field is sent in any case: say what."
 
 @router.get("", auth=Bearer(Scope.READ), response=Approvals)
 def approvals(request: ApiRequest, tab: Tab = Tab.MINE, after: Text = "") -> Any:
-    """`mine`: those that wait for you, oldest first. `team`: all that are open. `decided`: all that
+    """The approvals of one tab of the inbox.
+
+    `mine`: those that wait for you, oldest first. `team`: all that are open. `decided`: all that
     are over, newest first.
     """
     caller = request.auth
