@@ -69,6 +69,8 @@ def server(request: MemberRequest, pk: int) -> HttpResponse:
         "may_start": request.member.may(Permission.OPERATE),
     }
     template = "tasks_monitor/server.html"
+    if request.htmx.target == "server-tools":
+        return render(request, f"{template}#tools", context)
     return render(request, f"{template}#live" if request.htmx else template, context)
 
 

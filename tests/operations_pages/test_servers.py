@@ -198,7 +198,7 @@ def test_a_tool_that_is_left_out_says_why(client: Client, server: Server) -> Non
     Tool.objects.create(server=server, name="bad", definition={}, problem="x-mcp-header is odd.")
     page = page_of(client, server)
     assert "Left out: x-mcp-header is odd." in page
-    assert "(1, 1 of them left out)" in page
+    assert "1 tool, 1 of them left out" in page
 
 
 def test_tools_are_found_by_name_title_and_description(client: Client, server: Server) -> None:
@@ -294,7 +294,8 @@ def test_the_list_costs_the_same_for_any_number_of_servers(
 
 
 def test_a_live_region_is_answered_alone(client: Client, server: Server) -> None:
-    for path, region in (("", "server-list"), (f"{server.pk}/", "server-live")):
+    one = f"{server.pk}/"
+    for path, region in (("", "server-list"), (one, "server-live"), (one, "server-tools")):
         text = client.get(f"/servers/{path}", headers=htmx(region)).content.decode().strip()
         assert text.startswith(f'<div id="{region}"')
 
