@@ -45,7 +45,7 @@ def test_an_open_alert_leads_to_its_place_and_counts_in_the_rail(team: Team, rol
     shown = page(client)
     assert '<a href="/operations/">acme is lost.</a>' in shown
     assert '<span class="visually-hidden">open alerts: </span>1' in shown
-    assert "There has been none." in shown
+    assert "No alert has come to an end yet." in shown
     assert "acme is lost." in page(client, "/inbox/")
 
 
