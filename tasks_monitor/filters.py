@@ -23,8 +23,8 @@ class OperationFilter(django_filters.FilterSet):  # type: ignore[misc]
     tool = django_filters.CharFilter(method="only_tools", label="Tool")
     state = django_filters.ChoiceFilter(choices=State.choices, empty_label="Any state")
     mine = django_filters.ChoiceFilter(
-        choices=[("yes", "Started by me")],
-        empty_label="Started by anybody",
+        choices=[("yes", "By me")],
+        empty_label="By anybody",
         label="Who started it",
         method="only_mine",
     )
