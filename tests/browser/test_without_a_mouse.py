@@ -93,6 +93,8 @@ class Hands:
         """Follow a link out of a message, and sign in on the way."""
         self.page.goto(address)
         self.stop()
+        self.tab_to("^Skip to the content")
+        self.stop()
         self.write("Email", team.approver.user.email)
         self.write("Password", PASSWORD)
         self.page.keyboard.press("Enter")
