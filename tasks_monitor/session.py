@@ -41,7 +41,6 @@ class ToolList:
 
     tools: tuple[Tool, ...]
     rejected: tuple[RejectedTool, ...]
-    ttl_ms: int
     problem: str | None = None
 
 
@@ -294,4 +293,4 @@ def _joined(pages: list[ToolsPage], problem: str | None) -> ToolList:
             if tools.setdefault(tool.name, tool) is not tool:
                 rejected.append(RejectedTool(tool.name, "Another tool has the same name."))
     kept = tuple(tools.values())[:MAX_TOOLS]
-    return ToolList(kept, tuple(rejected), min(page.ttl_ms for page in pages), problem)
+    return ToolList(kept, tuple(rejected), problem)

@@ -1,7 +1,7 @@
 """Servers: add, change, and find out what is there."""
 
 import re
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -319,8 +319,7 @@ def keep_tools(server: Server, tools: ToolList, now: datetime) -> None:
     server.tools.all().delete()
     Tool.objects.bulk_create(rows.values())
     server.tools_fetched_at = now
-    server.tools_fresh_until = now + timedelta(milliseconds=min(tools.ttl_ms, 10**12))
-    server.save(update_fields=["tools_fetched_at", "tools_fresh_until"])
+    server.save(update_fields=["tools_fetched_at"])
 
 
 def _storable(name: str) -> bool:

@@ -57,7 +57,6 @@ class Server(models.Model):
     tested_at = models.DateTimeField(null=True)
     test_problem = models.TextField(blank=True)
     tools_fetched_at = models.DateTimeField(null=True)
-    tools_fresh_until = models.DateTimeField(null=True)
 
     # health, as the engine meets it
     not_before = models.DateTimeField(null=True, help_text="Nothing is sent earlier (UTC).")

@@ -280,7 +280,7 @@ def test_a_server_that_has_only_other_versions_says_which(desk: Desk) -> None:
 
 def test_a_list_read_on_the_way_replaces_the_older_one(scripted: ScriptedDesk) -> None:
     Tool.objects.create(server=scripted.server, name="old", definition={})
-    keep_newer_tools(scripted.server.pk, ToolList((), (), 0), scripted.clock.now)
+    keep_newer_tools(scripted.server.pk, ToolList((), ()), scripted.clock.now)
 
     assert not scripted.server.tools.exists()
 
@@ -386,7 +386,7 @@ def test_a_tool_listed_twice_stays_callable(scripted: ScriptedDesk) -> None:
     deploy = ListedTool("deploy", "", "", raw["inputSchema"], None, {}, (), raw)
     again = RejectedTool("deploy", "Another tool has this name.")
 
-    keep_newer_tools(scripted.server.pk, ToolList((deploy,), (again,), 0), scripted.clock.now)
+    keep_newer_tools(scripted.server.pk, ToolList((deploy,), (again,)), scripted.clock.now)
 
     assert [(t.name, t.problem) for t in scripted.server.tools.all()] == [("deploy", "")]
 

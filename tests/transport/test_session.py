@@ -101,14 +101,14 @@ async def test_all_pages_make_one_list_and_an_empty_cursor_goes_on() -> None:
     def answer(received: Received) -> bytes:
         cursor = received.message["params"].get("cursor")
         if cursor is None:
-            return _page(received, "a", nextCursor="", ttlMs=5000)
+            return _page(received, "a", nextCursor="")
         if cursor == "":
-            return _page(received, "b", nextCursor="2", ttlMs=1000)
-        return _page(received, "c", ttlMs=9000)
+            return _page(received, "b", nextCursor="2")
+        return _page(received, "c")
 
     found = await _list(answer)
     assert [tool.name for tool in found.tools] == ["a", "b", "c"]
-    assert (found.ttl_ms, found.problem) == (1000, None)
+    assert found.problem is None
 
 
 async def test_a_cursor_that_comes_again_ends_the_list_and_keeps_it() -> None:
