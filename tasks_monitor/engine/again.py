@@ -30,6 +30,7 @@ NO_TASK: Final[dict[str, Any]] = {
     "expires_at": None,
     "poll_interval_ms": None,
     "poll_not_before": None,
+    "polls": 0,
     "unchanged_polls": 0,
     "failed_polls": 0,
     "missing_polls": 0,

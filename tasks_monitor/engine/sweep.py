@@ -8,15 +8,15 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, transaction
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from mcpdesk.audit.log import CLOCK
 from mcpdesk.logs import about
 from tasks_monitor.engine import again
 from tasks_monitor.engine.rows import lock, may_repeat, move
 from tasks_monitor.holds import is_held
-from tasks_monitor.models import Attempt, AttemptOutcome, Operation
-from tasks_monitor.states import POLLED, TERMINAL, State
+from tasks_monitor.models import Attempt, AttemptOutcome, Operation, Repair, RepairState
+from tasks_monitor.states import TERMINAL, State
 
 logger = logging.getLogger(__name__)
 
@@ -65,16 +65,16 @@ def _lose_call(operation_id: UUID, now: datetime) -> bool:
         finished_at=now,
         problem="The worker that sent it did not come back.",
     )
-    again = may_repeat(operation)
+    repeats = may_repeat(operation)
     move(
         operation,
-        State.READY if again else State.UNKNOWN,
+        State.READY if repeats else State.UNKNOWN,
         now=now,
         actor=CLOCK,
         reason="The worker that sent the call did not come back",
         lease_token=None,
         leased_until=None,
-        due_at=now if again else None,
+        due_at=now if repeats else None,
     )
     return True
 
@@ -110,20 +110,29 @@ def _expire(operation_id: UUID, now: datetime) -> bool:
 
 def _bounds(now: datetime) -> int:
     """Nothing is polled for ever: past the bounds an operator has to look."""
+    return _each(_give_up, _past_bounds(now).values_list("pk", flat=True)[:BATCH], now)
+
+
+def _past_bounds(now: datetime) -> QuerySet[Operation]:
+    """What was checked too often, or is too old. A call is as old as when it was last sent, and a
+    repair begins anew: what an operator has followed is followed.
+    """
     too_old = now - timedelta(days=settings.ENGINE["MAX_AGE_DAYS"])
-    over = Q(polls__gte=settings.ENGINE["MAX_POLLS"]) | Q(created_at__lte=too_old)
+    mine = {"operation": OuterRef("pk")}
+    sent = Attempt.objects.filter(**mine, sent_at__gt=too_old)
+    repaired = Repair.objects.filter(**mine, state=RepairState.DONE, decided_at__gt=too_old)
+    is_old = Q(created_at__lte=too_old) & ~Exists(sent) & ~Exists(repaired)
     looked_at = Q(state__in=[State.WORKING, State.INPUT_REQUIRED]) | Q(
         state=State.STUCK, due_at__isnull=False
     )
-    open_ones = Operation.objects.filter(over, looked_at, finished_at__isnull=True)
-    ids = open_ones.values_list("pk", flat=True)[:BATCH]
-    return _each(_give_up, ids, now)
+    over = Q(polls__gte=settings.ENGINE["MAX_POLLS"]) | is_old
+    return Operation.objects.filter(over, looked_at, finished_at__isnull=True)
 
 
 @transaction.atomic
 def _give_up(operation_id: UUID, now: datetime) -> bool:
     operation = lock(operation_id)
-    if State(operation.state) not in POLLED:
+    if not _past_bounds(now).filter(pk=operation_id).exists():
         return False
     # the lease goes too: a poll that is on its way must not make it due again
     rest: dict[str, Any] = {"due_at": None, "lease_token": None, "leased_until": None}

@@ -449,3 +449,47 @@ def test_the_history_says_what_came_of_a_call_at_the_gate(
     assert "was taken back" in last()
     propose(broken, operator, FAILED, now=SOON + timedelta(hours=4))
     assert last() == ""
+
+
+LONG_AGO = NOW - timedelta(days=40)
+
+
+def past_the_bounds(server: Server, **columns: Any) -> Operation:
+    """A task that is not checked any more: it was for too long, or too often."""
+    due = {"task_id": "task-0001", "due_at": LATER}
+    made: Operation = OperationFactory(server=server, state=State.WORKING, **due, **columns)
+    sweep(LATER)
+    assert state_of(made) == State.STUCK
+    return made
+
+
+@pytest.mark.parametrize("bound", [{"created_at": LONG_AGO}, {"polls": 100_000}])
+def test_a_task_attached_past_the_bounds_is_followed_for_as_long_as_any_other(
+    server: Server, operator: Member, bound: dict[str, Any]
+) -> None:
+    stuck = past_the_bounds(server, **bound)
+    propose(stuck, operator, Wish(Choice.ATTACH_TASK, "found it there", task_id="task-0002"))
+    sweep(SOON)
+    assert state_of(stuck) == State.WORKING
+    sweep(SOON + timedelta(days=31))
+    assert state_of(stuck) == State.STUCK
+
+
+def test_an_old_call_that_is_sent_again_is_followed_as_a_new_one(
+    server: Server, operator: Member
+) -> None:
+    stuck = past_the_bounds(server, created_at=LONG_AGO)
+    rule(stuck.team, "allow")
+    propose(stuck, operator, AGAIN)
+    calls = Operation.objects.filter(pk=stuck.pk)
+    calls.update(state=State.WORKING, task_id=stuck.task_id, task_hash="0" * 64)
+    sweep(SOON)
+    assert state_of(stuck) == State.WORKING
+
+
+def test_a_call_that_waited_long_for_approval_is_as_old_as_it_was_sent(server: Server) -> None:
+    due = {"task_id": "task-0001", "due_at": LATER}
+    waited = OperationFactory(server=server, state=State.WORKING, created_at=LONG_AGO, **due)
+    AttemptFactory(operation=waited, sent_at=LATER)
+    sweep(SOON)
+    assert state_of(waited) == State.WORKING
