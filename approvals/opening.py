@@ -69,12 +69,13 @@ def failed(approval_id: UUID, *, member: Member, words: str, now: datetime) -> c
     text = f"{DID_NOT_WORK} {words.strip()}".strip()
     with transaction.atomic(durable=True):
         approval = locked(approval_id, member.team_id)
-        if approval is None:
+        current = access.member_in(member.user, member.team_id, now)
+        if approval is None or current is None:
             return Missing()
-        refusal = comments.why_not(approval, member, text)
+        refusal = comments.why_not(approval, current, text)
         if refusal is not None:
             return Refused(refusal)
-        turn = Turn(approval, member, Actor.person(member), now)
+        turn = Turn(approval, current, Actor.person(current), now)
         turn.note("approval.link_failed")
         return comments.write(turn, text)
 

@@ -48,11 +48,12 @@ def _set(approval_id: UUID, member: Member, until: datetime | None, now: datetim
             .filter(pk=approval_id)
             .first()
         )
-        if approval is None:
+        current = access.member_in(member.user, member.team_id, now)
+        if approval is None or current is None:
             return Missing()
         if not approval.is_open:
             return of_closed(approval, member.user_id)
-        if not access.may_decide(member, approval):
+        if not access.may_decide(current, approval):
             return Refused(NOT_YOURS)
         Draft.objects.update_or_create(
             approval=approval, user=member.user, defaults={"snoozed_until": until}

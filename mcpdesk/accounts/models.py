@@ -118,7 +118,7 @@ class Membership(models.Model):
 
     class Meta:
         constraints = [
-            # A person counts once in a team: access.member_for() reads one row.
+            # A person counts once in a team: access.member_in() reads one row.
             models.UniqueConstraint(fields=["team", "user"], name="one_membership_per_team"),
             models.CheckConstraint(condition=models.Q(role__in=Role.values), name="role_is_known"),
         ]

@@ -31,7 +31,7 @@ _COUNT = (
     "ends_at = CASE WHEN counted.ends_at <= %(now)s THEN EXCLUDED.ends_at "
     "ELSE counted.ends_at END RETURNING value::bigint, ends_at"
 )
-#: So many values that have ended go with the first count of a window.
+#: So many values that have ended go with a value that is kept, or the first count of a window.
 _SWEPT = 100
 
 
@@ -66,8 +66,8 @@ class RowsCache(BaseCache):
     def set(
         self, key: Any, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None
     ) -> None:
-        """Keep a value; what has ended goes at the same time."""
-        CacheEntry.objects.filter(ends_at__lte=datetime.now(UTC)).delete()
+        """Keep a value; some of what has ended goes at the same time."""
+        self._sweep(datetime.now(UTC))
         CacheEntry.objects.update_or_create(
             key=self._digest(key, version),
             defaults={"value": value, "ends_at": self._end(timeout)},

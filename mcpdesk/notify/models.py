@@ -135,7 +135,7 @@ class Preference(models.Model):
 
     class Meta:
         constraints = [
-            # quiet.end_of_quiet: a beginning without an end would never let anything through
+            # quiet.at_once: a beginning without an end would never let anything through
             models.CheckConstraint(
                 condition=Q(quiet_from__isnull=True, quiet_to__isnull=True)
                 | Q(quiet_from__isnull=False, quiet_to__isnull=False),
@@ -299,7 +299,7 @@ class Alert(models.Model):
                 condition=Q(closed_at__isnull=False),
                 name="alert_closed",
             ),
-            # alerts.was_raised
+            # alerts.is_known
             models.Index(fields=["team", "matter", "-opened_at"], name="alert_by_matter"),
         ]
 

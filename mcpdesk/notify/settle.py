@@ -20,7 +20,6 @@ MAX_ATTEMPTS: Final = len(PAUSES_S) + 1
 MAX_PAUSE_S: Final = 18_000.0
 _JITTER = 0.2
 NOBODY_CAME_BACK: Final = "Whoever sent it never came back to say what became of it."
-GONE = "The receiver says that this address is gone (HTTP 410)."
 
 
 @transaction.atomic
@@ -106,7 +105,7 @@ def _note_channel(channel: Channel, result: Result, now: datetime) -> None:
         rows.update(last_sent_at=now, last_problem="", last_problem_at=None)
         return
     rows.update(last_problem=result.sentence, last_problem_at=now)
-    if result.gone and rows.filter(enabled=True).update(enabled=False, off_because=GONE):
+    if result.gone and rows.filter(enabled=True).update(enabled=False, off_because=result.sentence):
         record("channel.gone", team_id=channel.team_id, actor=DESK, now=now, channel=channel.name)
 
 

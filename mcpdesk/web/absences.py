@@ -19,6 +19,8 @@ from mcpdesk.accounts.zones import zone_of
 from mcpdesk.audit.log import Actor, record
 
 MAX_DAYS = 366
+#: Farther ahead nobody plans, and the calendar has an end.
+MAX_AHEAD = timedelta(days=5 * 366)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,8 @@ def _check_days(wanted: Away, now: datetime) -> None:
         raise Refused("The last day comes before the first.")
     if wanted.last < _today(wanted.user, now):
         raise Refused("The last day is over already.")
+    if wanted.first - _today(wanted.user, now) > MAX_AHEAD:
+        raise Refused("The first day is more than five years ahead.")
     if (wanted.last - wanted.first).days >= MAX_DAYS:
         raise Refused(f"At most {MAX_DAYS} days at a time.")
 

@@ -15,7 +15,7 @@ from approvals.models import Approval, ApprovalState, Choice, Comment
 from approvals.opening import AskedAgain, Looking
 from approvals.outcomes import DONE, Missing, Refused
 from mcpdesk.accounts.access import Member
-from mcpdesk.accounts.models import Role
+from mcpdesk.accounts.models import Membership, Role
 from mcpdesk.audit.models import Event
 from tasks_monitor.models import Delivery, InputRequestSource, Operation
 from tasks_monitor.states import State
@@ -201,3 +201,13 @@ def test_without_javascript_both_are_plain_posts(ask: Ask, approver: Member) -> 
         response = _post(approver, name, approval, words="no")
         assert response["Location"] == reverse("inbox_item", args=[approval.pk])
     assert Comment.objects.get().text == "The link did not work. no"
+
+
+def test_who_left_while_the_page_was_open_says_nothing_any_more(
+    ask: Ask, approver: Member
+) -> None:
+    approval = _agreed(ask, approver)
+    Membership.objects.filter(user=approver.user).delete()
+    outcome = opening.failed(approval.pk, member=approver, words="a blank page", now=LATER)
+    assert outcome == Missing()
+    assert not Comment.objects.exists()

@@ -9,7 +9,7 @@ from approvals.models import ApprovalState
 from approvals.outcomes import Ended, Missing, Refused
 from approvals.snooze import ASIDE, Snoozed
 from mcpdesk.accounts.access import Member
-from mcpdesk.accounts.models import Role
+from mcpdesk.accounts.models import Membership, Role
 from mcpdesk.audit.models import Event
 from tasks_monitor.models import Delivery, InputRequest, InputRequestState
 from tests.approvals.conftest import Ask, Join
@@ -65,3 +65,10 @@ def test_another_teams_item_does_not_exist(ask: Ask, join: Join, approver: Membe
     stranger = join(Role.ADMIN, team=TeamFactory())
     assert snooze.snooze(ask().pk, member=stranger, now=NOW) == Missing()
     assert snooze.snooze(uuid4(), member=approver, now=NOW) == Missing()
+
+
+def test_who_left_while_the_page_was_open_puts_nothing_aside(ask: Ask, approver: Member) -> None:
+    approval = ask()
+    Membership.objects.filter(user=approver.user).delete()
+    assert snooze.snooze(approval.pk, member=approver, now=NOW) == Missing()
+    assert not Event.objects.filter(kind="approval.snoozed").exists()

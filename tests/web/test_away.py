@@ -136,6 +136,7 @@ def test_days_that_make_no_sense_are_refused(approver: Membership, colleague: Me
     _refused(_week(*who, last=TODAY - DAY), approver, "last day comes before")
     _refused(_week(*who, first=TODAY - 2 * DAY), approver, "first day is over")
     _refused(_week(*who, last=TODAY + 366 * DAY), approver, "At most 366 days")
+    _refused(_week(*who, first=date.max, last=date.max), approver, "more than five years ahead")
 
 
 def test_what_is_today_is_todays_date_where_the_person_is(
