@@ -1,6 +1,7 @@
 """The first rule that matches decides; what goes wrong on the way asks."""
 
 import fnmatch
+import re
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -24,6 +25,8 @@ from approvals.schema_form.patterns import Patterns
 
 _UNEXPECTED: Final = "It could not be applied to this call."
 _MISSING: Final = object()
+#: What `.` does not match (ECMA-262, LineTerminator).
+_LINE_END: Final = re.compile("[\n\r\u2028\u2029]")
 #: Deeper than this two values are not compared.
 _MAX_DEPTH: Final = 100
 
@@ -141,13 +144,25 @@ def _in(found: Any, values: Any, _: Patterns) -> bool:
 
 
 def _regex(found: Any, pattern: Any, patterns: Patterns) -> bool:
-    """The whole text matches. A value of another kind is an error: it could mean the same."""
+    """The whole text matches. A value of another kind is an error: it could mean the same.
+
+    So is one that would match without its line ends, which `.` does not speak of: nothing slips
+    past ".*DROP.*" on a second line.
+    """
     if not isinstance(found, str):
         raise BadRule("It compares text, and the argument is something else.")
+    whole = f"^(?:{pattern})$"
     try:
-        return patterns.matches(f"^(?:{pattern})$", found)
+        if patterns.matches(whole, found):
+            return True
+        in_one_line = _LINE_END.sub(" ", found)
+        if in_one_line != found and patterns.matches(whole, in_one_line):
+            raise BadRule(
+                "Its regular expression speaks of one line, and the argument has several."
+            )
     except (FieldRefused, OutOfTime):
         raise BadRule("Its regular expression took too long.") from None
+    return False
 
 
 def _greater(found: Any, limit: Any, _: Patterns) -> bool:

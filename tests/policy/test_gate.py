@@ -182,6 +182,32 @@ def test_a_value_of_another_kind_does_not_slip_past_a_limit(
     assert found.error
 
 
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\u2028"])
+def test_nothing_slips_past_an_expression_on_a_second_line(line_end: str) -> None:
+    stops = a_rule("disabled", arguments=[condition("sql", "matches", ".*DROP.*")])
+    arguments = {"sql": f"SELECT 1;{line_end}DROP TABLE orders"}
+    found = gate([stops, ALLOW], a_request(arguments=arguments))
+    assert found.effect is Effect.ASK
+    assert found.error
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "effect"),
+    [
+        ("[^]*DROP[^]*", "SELECT 1;\nDROP x", Effect.DISABLED),
+        (r".*;\n.*", "SELECT 1;\nDROP x", Effect.DISABLED),
+        (".*DROP.*", "SELECT 1;\nSELECT 2", Effect.ALLOW),
+        (".*DROP.*", "SELECT 1", Effect.ALLOW),
+    ],
+)
+def test_lines_that_the_expression_speaks_of_or_that_do_not_matter_are_no_error(
+    pattern: str, text: str, effect: Effect
+) -> None:
+    stops = a_rule("disabled", arguments=[condition("sql", "matches", pattern)])
+    found = gate([stops, ALLOW], a_request(arguments={"sql": text}))
+    assert (found.effect, found.error) == (effect, None)
+
+
 def test_the_servers_claims_count_only_where_a_rule_says_so_and_only_when_made() -> None:
     reads = a_rule(claims={"readOnlyHint": True})
     assert allowed(reads, annotations={"readOnlyHint": True})
