@@ -168,7 +168,8 @@ class TryForm(forms.Form):
 
 def services(found: Iterable[ApiToken]) -> list[tuple[str, str]]:
     """Choices of a service as the one who starts a call: by these tokens, and by none of them."""
-    return [*((f"{_SERVICE}{one.pk}", str(one)) for one in found), ("", "another service")]
+    named = [(f"{_SERVICE}{one.pk}", str(one)) for one in found]
+    return [*named, ("", "another service" if named else "a service")]
 
 
 def initial_of(rule: PolicyRule) -> Initial:

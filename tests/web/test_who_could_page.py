@@ -56,6 +56,18 @@ def test_who_was_removed_since_could_decide_then(client: Client, auditor: Member
     assert "Gone Gil</strong>" not in _answer(client, form(auditor, datetime.now(UTC)))
 
 
+def test_the_form_begins_with_whoever_asks_and_speaks_of_another_service_only_beside_one(
+    client: Client, auditor: Membership
+) -> None:
+    page = client.get("/team/who-could/").content.decode()
+    assert f'<option value="{auditor.user_id}" selected>' in page
+    assert '<option value="">a service</option>' in page
+    a_token(auditor.team)
+    admin = MembershipFactory(team=auditor.team, role=Role.ADMIN)
+    page = signed_in(admin).get("/team/who-could/").content.decode()
+    assert '<option value="">another service</option>' in page
+
+
 def test_of_a_day_to_come_nothing_is_said(client: Client, auditor: Membership) -> None:
     given = form(auditor, datetime.now(UTC) + timedelta(days=2))
     response = client.post("/team/who-could/", given)

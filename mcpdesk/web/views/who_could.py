@@ -55,7 +55,8 @@ def show(request: MemberRequest) -> HttpResponse:
     """A form; its answer is the same page. Nothing is written, and no argument is in an address."""
     team = request.member.team
     now = timezone.localtime()
-    at_once = {"day": now.date(), "time": now.time(), "arguments": "{}"}
+    myself = {"starter": str(request.member.user_id), "arguments": "{}"}
+    at_once = {"day": now.date(), "time": now.time(), **myself}
     form = WhoCouldForm(request.POST or None, member=request.member, initial=at_once)
     if request.method != "POST":
         return render(request, "web/who_could.html", {"form": form})
