@@ -203,9 +203,7 @@ def test_without_javascript_both_are_plain_posts(ask: Ask, approver: Member) -> 
     assert Comment.objects.get().text == "The link did not work. no"
 
 
-def test_who_left_while_the_page_was_open_says_nothing_any_more(
-    ask: Ask, approver: Member
-) -> None:
+def test_who_left_while_the_page_was_open_says_nothing_any_more(ask: Ask, approver: Member) -> None:
     approval = _agreed(ask, approver)
     Membership.objects.filter(user=approver.user).delete()
     outcome = opening.failed(approval.pk, member=approver, words="a blank page", now=LATER)

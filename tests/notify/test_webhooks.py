@@ -159,6 +159,18 @@ def test_a_receiver_that_is_gone_is_told_nothing_any_more(
     assert set(Message.objects.values_list("state", flat=True)) == {"dead", "dropped"}
 
 
+def test_of_a_chat_that_is_gone_it_says_what_was_answered(
+    approval: Approval, team: Team, receiver: Receiver
+) -> None:
+    """Slack says 404 of a webhook that was removed."""
+    chat = channel(team, ChannelKind.SLACK, {"url": receiver.url}, allow_private=True)
+    receiver.behaviour = status(404)
+    put(approval)
+    send_due(DUE)
+    chat.refresh_from_db()
+    assert (chat.enabled, chat.off_because) == (False, "The address is gone (HTTP 404).")
+
+
 def test_a_receiver_that_hangs_costs_one_time_limit(
     approval: Approval, hook: Channel, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
