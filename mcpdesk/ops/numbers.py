@@ -123,7 +123,9 @@ def deliveries() -> list[tuple[str, str, str, int]]:
     """(team, server, state, how many) of the answers on their way back, for each server and state:
     what begins with its first answer would not be seen to grow.
     """
-    under_way = Delivery.objects.filter(state__in=_UNDER_WAY)
+    # an operation that expired, say, leaves an answer that nobody will ever take
+    lasts = {"input_request__operation__finished_at__isnull": True}
+    under_way = Delivery.objects.filter(state__in=_UNDER_WAY, **lasts)
     rows = under_way.values_list("input_request__operation__server", "state")
     counts = {(pk, state): n for pk, state, n in rows.annotate(count=Count("pk")).order_by()}
     return [

@@ -16,7 +16,7 @@ from mcpdesk.checks import configuration
 from mcpdesk.notify.models import Alert
 from tasks_monitor.engine import tally
 from tasks_monitor.engine.heartbeat import beat
-from tasks_monitor.models import HistoryEntry, Server
+from tasks_monitor.models import DeliveryState, HistoryEntry, Server
 from tasks_monitor.states import State
 from tests.conftest import CHECKOUT
 from tests.factories import (
@@ -250,6 +250,13 @@ def test_answers_on_their_way_are_counted_for_each_server() -> None:
         DeliveryFactory(input_request__operation=OperationFactory(server=server))
     assert value("mcpdesk_deliveries", server="quick", state="saved") == 1
     assert value("mcpdesk_deliveries", server="slow", state="saved") == 2
+
+
+def test_an_answer_of_what_is_over_is_on_no_way_any_more() -> None:
+    """What expired, or was recorded as done, has its answer as it last was, and keeps it."""
+    over = OperationFactory(server__name="well", state=State.EXPIRED, finished_at=NOW)
+    DeliveryFactory(input_request__operation=over, state=DeliveryState.ACKNOWLEDGED)
+    assert value("mcpdesk_deliveries", server="well", state="acknowledged") == 0
 
 
 def test_where_nothing_is_on_its_way_that_is_said_for_each_state() -> None:
