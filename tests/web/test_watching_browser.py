@@ -48,9 +48,9 @@ def happen(operation: Operation, first: int, last: int) -> None:
 
 
 def top_of(page: Page, selector: str) -> float:
-    box = page.locator(selector).bounding_box()
-    assert box is not None
-    return box["y"]
+    # at once: an element that was found first may have been taken by its successor when it is asked
+    script = "(selector) => document.querySelector(selector).getBoundingClientRect().y"
+    return float(page.evaluate(script, selector))
 
 
 def test_the_dashboard_follows_without_reloading_and_without_a_jump(
