@@ -279,7 +279,8 @@ def gate(household: Household, server: Server) -> None:
         kind="gate",
         shape=Shape.RUN,
         audience=Audience.APPROVERS,
-        created_at=now,
+        # else it would ask whether the call is sent again
+        created_at=operation.created_at,
         deadline_at=now + timedelta(days=1),
         four_eyes=True,
         policy={"rule": household.name("snapshot"), "number": 1, "failed": False, "ask": ask},
