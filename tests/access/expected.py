@@ -9,6 +9,7 @@ another team is a 404.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date, timedelta
 
 from django.db.models import Model
 
@@ -92,12 +93,13 @@ DONE_BY_OPERATORS = may(*OPERATORS, answer=302)
 DONE_BY_DECIDERS = may(APPROVER, OPERATOR, ADMIN, answer=302)
 HISTORIANS = may(AUDITOR, ADMIN)
 DONE_BY_HISTORIANS = may(AUDITOR, ADMIN, answer=302)
-#: A colleague is away, and another one stands in.
+#: A colleague is away in a month, and another one stands in.
+_IN_A_MONTH = date.today() + timedelta(days=30)
 AWAY = {
     "person": "{person}",
     "stand_in": "{stand_in}",
-    "first": "2099-01-01",
-    "last": "2099-01-02",
+    "first": _IN_A_MONTH.isoformat(),
+    "last": (_IN_A_MONTH + timedelta(days=1)).isoformat(),
 }
 
 ROWS: dict[str, Row | Open | Staff] = {
