@@ -7,10 +7,17 @@ from pathlib import Path
 import pytest
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
+from hypothesis import HealthCheck, settings
 from pytest_django.plugin import DjangoDbBlocker
 
 from tests import databases
 from tests.simulator.process import SimulatorProcess
+
+# on a busy machine a slow example is no fault; all else is as hypothesis has it, in CI or out of it
+settings.register_profile(
+    "busy", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("busy")
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 #: bit 5 of tgtype: the trigger fires on TRUNCATE (pg_trigger.h)

@@ -121,7 +121,8 @@ def test_the_state_goes_back_exactly_if_and_only_if_it_came(
 
 @given(state=st.text(st.characters(), max_size=50))
 @hypothesis_settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=12,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_any_state_survives_the_database(scripted: ScriptedDesk, state: str) -> None:
     scripted.peer.will(peer.CALL, peer.asking("go", state=state), peer.finished())

@@ -293,7 +293,8 @@ def _read(who: Who) -> list[tuple[policy.Rule, bool, str]]:
 
 
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=40,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(rules=_rules)
 def test_what_was_exported_is_imported_as_the_same_rules(
