@@ -34,6 +34,7 @@ _ALWAYS = {
     "404": "There is no such thing for this token",
     "422": "Something that was sent means nothing here",
     "429": "Too many requests: wait as Retry-After says",
+    "503": "The desk cannot answer just now, and says why",
 }
 _WITH_BODY = {"413": "The body is too big", "415": "The body is no JSON"}
 _SCHEMA = {

@@ -46,7 +46,8 @@ class Subject:
     """What can be exported. `order` must never change for a row that exists.
 
     `rows(member, given, until)`: the rows that the filters of an address give, begun at `until`
-    (UTC) or before. `means(name, value)`: whether a filter of an address narrows anything.
+    (UTC) or before; raises locks.Busy where nobody can know yet which. `means(name, value)`:
+    whether a filter of an address narrows anything.
     `values(rows)`: for each row the values of `columns`, and of `sealed` behind them where they are
     asked for (`values(rows, sealed=True)`).
     """
@@ -59,6 +60,10 @@ class Subject:
     means: Callable[[str, str], bool]
     rows: Callable[[Member, Mapping[str, str], datetime], QuerySet[Any]]
     values: Callable[[list[Any], bool], Iterable[Sequence[Any]]]
+
+
+#: What locks.Busy means to whoever takes a file.
+BUSY: Final = "The log is being written to at this moment. Take the file again in a few seconds."
 
 
 class NoSuchRow(Exception):
@@ -121,7 +126,7 @@ def stream(
     """The file, or what is behind the row with the id `after`; its rows are counted on `export`.
 
     Nothing is written before the first batch is asked for. `still_may` is asked before each: who
-    loses the right gets no more. Raises NoSuchRow.
+    loses the right gets no more. Raises NoSuchRow, and locks.Busy.
     """
     sending = _Sending(export, member, subject, actor)
     sending.find(after)

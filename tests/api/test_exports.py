@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 
 from mcpdesk.accounts.models import ApiToken, Membership, Role, Team
+from mcpdesk.audit.exports import BUSY
+from mcpdesk.audit.locks import Busy
 from mcpdesk.audit.models import Channel, Event, Export
+from tasks_monitor import event_export
 from tests.api.calling import Caller, person, service
 from tests.factories import (
     NOW,
@@ -125,6 +128,22 @@ def test_who_loses_the_right_gets_no_more(auditor: Caller, monkeypatch: Any) -> 
     with pytest.raises(PermissionError):
         b"".join(answer)
     assert Export.objects.get().rows == 0
+
+
+def test_while_the_log_is_being_written_to_a_file_of_it_is_to_be_taken_again(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy() -> int:
+        raise Busy
+
+    monkeypatch.setattr(event_export, "settled_up_to", busy)
+    caller = person(team, Role.AUDITOR)
+    export = _begin(caller, subject="events")
+    answer = caller.get(f"/exports/{export['id']}/file")
+    assert (answer.status_code, answer.json()["detail"]) == (503, BUSY)
+    browser = signed_in(Membership.objects.get(user=caller.token.user))
+    page = browser.post(f"/exports/{export['id']}/file/", follow=True)
+    assert BUSY in page.content.decode()
 
 
 def test_a_subject_that_is_none_is_refused(auditor: Caller) -> None:

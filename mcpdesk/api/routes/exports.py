@@ -19,6 +19,7 @@ from mcpdesk.api.problems import Problem
 from mcpdesk.api.schemas import BeginExport, ExportOut
 from mcpdesk.audit import exports
 from mcpdesk.audit.exports import NoSuchRow, Subject
+from mcpdesk.audit.locks import Busy
 from mcpdesk.audit.models import Export, ExportFormat
 from tasks_monitor.event_export import EVENTS
 from tasks_monitor.history_export import OPERATIONS
@@ -89,6 +90,8 @@ def file(request: ApiRequest, pk: UUID, after: After = "") -> Any:
         )
     except NoSuchRow:
         raise Problem(404, "The export has no such row.") from None
+    except Busy:
+        raise Problem(503, exports.BUSY) from None
     return StreamingHttpResponse(parts, content_type=_TYPES[ExportFormat(found.format)])
 
 

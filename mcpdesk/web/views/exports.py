@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+from django.contrib import messages
 from django.http import Http404, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
@@ -13,6 +14,7 @@ from mcpdesk.accounts.access import Permission, still_may
 from mcpdesk.accounts.guard import MemberRequest, member_required
 from mcpdesk.audit import exports
 from mcpdesk.audit.exports import NoSuchRow, Subject
+from mcpdesk.audit.locks import Busy
 from mcpdesk.audit.log import Actor
 from mcpdesk.audit.models import Export, ExportFormat
 from tasks_monitor.event_export import EVENTS
@@ -80,6 +82,9 @@ def file(request: MemberRequest, pk: UUID) -> HttpResponseBase:
         )
     except NoSuchRow:
         raise Http404("no row of this export") from None
+    except Busy:
+        messages.error(request, exports.BUSY)
+        return redirect("export", found.pk)
     response = StreamingHttpResponse(parts, content_type=_TYPES[ExportFormat(found.format)])
     response["Content-Disposition"] = f'attachment; filename="{_name(found)}"'
     response["Cache-Control"] = "no-store"
