@@ -1,18 +1,17 @@
 """The log from a cursor on."""
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 
 from mcpdesk.accounts.models import Role, Team
 from mcpdesk.api.routes import events
 from mcpdesk.audit.log import DESK, record
 from mcpdesk.audit.models import Event
 from tests.api.calling import person, service
+from tests.audit.writing import still_being_written
 from tests.factories import TeamFactory
 
 pytestmark = pytest.mark.django_db
@@ -48,17 +47,6 @@ def _ids(body: Any) -> list[int]:
     return [one["id"] for one in body["items"] if one["kind"] == "server.reachable"]
 
 
-def _write_and_wait(team: Team, wrote: threading.Event, may_commit: threading.Event) -> int:
-    try:
-        with transaction.atomic():
-            late = _happened(team)
-            wrote.set()
-            may_commit.wait(5)
-        return late
-    finally:
-        connection.close()
-
-
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("settles", [True, False])
 def test_a_cursor_passes_nothing_that_is_still_being_written(
@@ -69,14 +57,9 @@ def test_a_cursor_passes_nothing_that_is_still_being_written(
         monkeypatch.setattr(events, "settled_up_to", lambda: 2**62)
     caller = person(team, Role.AUDITOR)
     caller.get("/events")
-    wrote, may_commit = threading.Event(), threading.Event()
-    with ThreadPoolExecutor(1) as pool:
-        writing = pool.submit(_write_and_wait, team, wrote, may_commit)
-        wrote.wait(5)
+    with still_being_written(team.pk) as late:
         early = _happened(team)
         meanwhile = caller.get("/events").json()
-        may_commit.set()
-        late = writing.result()
     rest = caller.get("/events", after=meanwhile["after"]).json()
     assert late < early
     assert (late in _ids(meanwhile) + _ids(rest)) is settles

@@ -200,14 +200,19 @@ def test_a_role_taken_away_after_the_vote_takes_the_vote_with_it(
     assert _state(approval)[1] == State.AWAITING_APPROVAL
 
 
+def _become_enough(approval: Approval, first: Member, second: Member) -> None:
+    """Two approve, and the word of one of them counts again only after the other's."""
+    say(approval, first)
+    Membership.objects.filter(user=first.user).update(role=Role.VIEWER)
+    say(approval, second)
+    Membership.objects.filter(user=first.user).update(role=Role.APPROVER)
+
+
 def test_a_vote_counts_again_with_the_role_and_is_then_enough(
     operator: Member, approver: Member, join: Join
 ) -> None:
     approval, second = a_gate(operator, TWO), join()
-    say(approval, approver)
-    Membership.objects.filter(user=approver.user).update(role=Role.VIEWER)
-    say(approval, second)
-    Membership.objects.filter(user=approver.user).update(role=Role.APPROVER)
+    _become_enough(approval, approver, second)
     assert isinstance(say(approval, second), Voted)
     assert _state(approval)[1] == State.READY
 
@@ -216,10 +221,7 @@ def test_a_refusal_refuses_also_where_the_votes_had_become_enough_by_themselves(
     operator: Member, approver: Member, join: Join
 ) -> None:
     approval, second = a_gate(operator, TWO), join()
-    say(approval, approver)
-    Membership.objects.filter(user=approver.user).update(role=Role.VIEWER)
-    say(approval, second)
-    Membership.objects.filter(user=approver.user).update(role=Role.APPROVER)
+    _become_enough(approval, approver, second)
     third = join()
     outcome = say(approval, third, Verdict.DENY, reason="Not today")
     assert isinstance(outcome, Voted)

@@ -4,17 +4,14 @@ import csv
 import io
 import json
 import re
-import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync
 from django.core.exceptions import PermissionDenied
-from django.db import connection, transaction
+from django.db import transaction
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,6 +29,7 @@ from tasks_monitor.event_export import EVENTS
 from tasks_monitor.history_export import OPERATIONS
 from tasks_monitor.models import Operation, Payload, Server
 from tasks_monitor.states import State
+from tests.audit.writing import still_being_written
 from tests.factories import NOW, ApprovalFactory, OperationFactory
 from tests.history.conftest import Join
 
@@ -256,34 +254,6 @@ def test_no_cell_is_a_formula_and_each_reads_as_it_was(values: list[str]) -> Non
     assert [cell.removeprefix("'") for cell in cells] == values
 
 
-def _happens(team_id: int) -> None:
-    record("server.reachable", team_id=team_id, actor=DESK, now=NOW, server="billing")
-
-
-@contextmanager
-def _being_written(team_id: int) -> Iterator[None]:
-    """An event has its number, and its transaction is still to commit."""
-    wrote, may_commit = threading.Event(), threading.Event()
-
-    def write() -> None:
-        try:
-            with transaction.atomic():
-                _happens(team_id)
-                wrote.set()
-                may_commit.wait(10)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(1) as pool:
-        written = pool.submit(write)
-        wrote.wait(10)
-        try:
-            yield
-        finally:
-            may_commit.set()
-            written.result()
-
-
 def _numbers(parts: list[bytes]) -> list[int]:
     return [int(row["id"]) for row in _read_csv(b"".join(parts))]
 
@@ -297,9 +267,9 @@ def test_a_file_of_events_passes_none_that_is_still_being_written(
     if not settles:
         monkeypatch.setattr(event_export, "settled_up_to", lambda: 2**62)
     export = _begin(auditor, EVENTS)
-    with _being_written(auditor.team_id):
+    with still_being_written(auditor.team_id):
         with transaction.atomic():
-            _happens(auditor.team_id)
+            record("audit.read", team_id=auditor.team_id, actor=DESK, now=NOW)
         if settles:
             with pytest.raises(Busy):
                 stream(export, auditor, EVENTS, actor=Actor.person(auditor))
