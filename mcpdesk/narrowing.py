@@ -1,4 +1,4 @@
-"""What a list says of the filters in its address."""
+"""What a list reads, and says, of the filters in its address."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
@@ -7,6 +7,14 @@ from typing import Final
 MAX_CHARS: Final = 200
 #: So much of a value is said (characters).
 SHOWN_CHARS: Final = 60
+
+
+def meant(
+    given: Mapping[str, str], names: Iterable[str], means: Callable[[str, str], bool]
+) -> dict[str, str]:
+    """What an address gives the fields of those names, where that means something."""
+    read = {name: given.get(name, "").strip()[:MAX_CHARS] for name in names}
+    return {name: value for name, value in read.items() if means(name, value)}
 
 
 def left_out(

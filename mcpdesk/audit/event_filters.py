@@ -34,9 +34,7 @@ class EventFilters:
     @classmethod
     def read(cls, given: Mapping[str, str]) -> Self:
         """The filters in an address."""
-        names = [one.name for one in fields(cls)]
-        known = {name: given.get(name, "").strip()[: narrowing.MAX_CHARS] for name in names}
-        return cls(**{name: value for name, value in known.items() if cls.means(name, value)})
+        return cls(**narrowing.meant(given, [one.name for one in fields(cls)], cls.means))
 
     @classmethod
     def means(cls, name: str, value: str) -> bool:
