@@ -148,17 +148,16 @@ def _why_alone(
         return f"{worker} has claimed it: it has to be opened to be taken over."
     if approval.proposed_by_id is not None:
         return _PROPOSED
-    if approval.operation_id not in arguments or _is_folded(arguments[approval.operation_id]):
+    if approval.operation_id not in arguments:
         return _LONG_ARGUMENTS
-    return _why_disguised(arguments[approval.operation_id]) or _why_unread(approval)
+    return _why_opened(tree.rows(arguments[approval.operation_id])) or _why_unread(approval)
 
 
-def _is_folded(arguments: object) -> bool:
-    return any(row.is_long for row in tree.rows(arguments))
-
-
-def _why_disguised(arguments: object) -> str:
-    return _DISGUISED if disguises_in(tree.words_of(tree.rows(arguments))) else ""
+def _why_opened(arguments: list[tree.Row]) -> str:
+    """Why the arguments have to be read on the item's page."""
+    if any(row.is_long for row in arguments):
+        return _LONG_ARGUMENTS
+    return _DISGUISED if disguises_in(tree.words_of(arguments)) else ""
 
 
 def _why_unread(approval: Approval) -> str:
