@@ -10,8 +10,9 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
+from approvals.selectors import servers
 from mcpdesk import keyset
-from mcpdesk.accounts.access import Member, Permission, in_team, still_may
+from mcpdesk.accounts.access import Member, Permission, still_may
 from mcpdesk.accounts.guard import MemberRequest, member_required
 from mcpdesk.audit import anchors, reading, selectors, signing
 from mcpdesk.audit.event_filters import NOBODY
@@ -20,7 +21,6 @@ from mcpdesk.audit.lines import seals_of
 from mcpdesk.audit.models import Channel, Seal
 from tasks_monitor.engine.doorbell import ring_task
 from tasks_monitor.event_filters import LogFilters, events
-from tasks_monitor.models import Server
 from tasks_monitor.states import State
 
 EVENTS_A_PAGE = 50
@@ -108,7 +108,7 @@ def _choices(request: MemberRequest) -> dict[str, object]:
         "people": selectors.people(request.member.team_id),
         "nobody": NOBODY,
         "kinds": labels(),
-        "servers": in_team(request.member, Server.objects.only("name")).order_by("name"),
+        "servers": [(str(server.pk), server.name) for server in servers(request.member)],
         "channels": Channel.choices,
         "states": State.choices,
     }
